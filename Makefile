@@ -50,7 +50,13 @@ ifndef V
 endif
 MAKES = $(if $(V),@:,@echo "  $@")
 
+# `make -j setup all`: another make builds, after setup, as the libraries that are installed are looked for at its start.
+ifneq ($(filter setup,$(MAKECMDGOALS)),)
+all: setup
+	@$(MAKE) --no-print-directory $@
+else
 all: $(B)/onnxcc $(B)/libonnxcc.a $(B)/libonnxcc-rt.a $(B)/include/onnxcc
+endif
 
 $(B)/onnxcc: $(OBJECTS) $(HOST_KERNELS) $(PB)
 	$(MAKES)
@@ -144,11 +150,14 @@ FROM = $(shell realpath -m --relative-to='$(1)' '$(2)')
 FILL = sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@BINDIR@|$(BINDIR)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' \
 	-e 's|@DATADIR@|$(DATADIR)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBS@|$(LIBS)|' -e 's|@TO_PREFIX@|$(call FROM,$(CMAKE),$(PREFIX))|' \
 	-e 's|@FROM_PREFIX_BINDIR@|$(call FROM,$(PREFIX),$(BINDIR))|' -e 's|@FROM_PREFIX_INCLUDEDIR@|$(call FROM,$(PREFIX),$(INCLUDEDIR))|'
-INSTALLED = $(BINDIR)/onnxcc $(LIBDIR)/libonnxcc.a $(LIBDIR)/libonnxcc-rt.a $(INCLUDEDIR)/libonnxcc.h $(PKGCONFIG)/onnxcc.pc \
-	$(PKGCONFIG)/libonnxcc.pc $(CMAKE)/onnxcc-config.cmake $(CMAKE)/onnxcc-config-version.cmake $(DATADIR)/onnxcc/onnxcc.mk \
-	$(DATADIR)/onnxcc/report.schema.json $(DATADIR)/onnxcc/map.schema.json \
-	$(MANDIR)/man1/onnxcc.1 $(BASHDIR)/onnxcc $(ZSHDIR)/_onnxcc $(FISHDIR)/onnxcc.fish \
-	$(RT_HEADERS:runtime-min/%=$(INCLUDEDIR)/onnxcc/%)
+# Each in quotes: the folders may have spaces in their names.
+FILLED = '$(DESTDIR)$(PKGCONFIG)/onnxcc.pc' '$(DESTDIR)$(PKGCONFIG)/libonnxcc.pc' '$(DESTDIR)$(CMAKE)/onnxcc-config.cmake' \
+	'$(DESTDIR)$(CMAKE)/onnxcc-config-version.cmake' '$(DESTDIR)$(DATADIR)/onnxcc/onnxcc.mk'
+INSTALLED = $(FILLED) '$(DESTDIR)$(BINDIR)/onnxcc' '$(DESTDIR)$(LIBDIR)/libonnxcc.a' '$(DESTDIR)$(LIBDIR)/libonnxcc-rt.a' \
+	'$(DESTDIR)$(INCLUDEDIR)/libonnxcc.h' '$(DESTDIR)$(DATADIR)/onnxcc/report.schema.json' \
+	'$(DESTDIR)$(DATADIR)/onnxcc/map.schema.json' '$(DESTDIR)$(MANDIR)/man1/onnxcc.1' '$(DESTDIR)$(BASHDIR)/onnxcc' \
+	'$(DESTDIR)$(ZSHDIR)/_onnxcc' '$(DESTDIR)$(FISHDIR)/onnxcc.fish' \
+	$(foreach h,$(RT_HEADERS:runtime-min/%=%),'$(DESTDIR)$(INCLUDEDIR)/onnxcc/$h')
 install: all
 	$(B)/onnxcc --man >$(B)/onnxcc.1
 	$(foreach s,bash zsh fish,$(B)/onnxcc --completions=$s >$(B)/onnxcc.$s &&) true
@@ -167,10 +176,9 @@ install: all
 	$(INSTALL_DATA) $(B)/onnxcc.zsh '$(DESTDIR)$(ZSHDIR)/_onnxcc'
 	$(INSTALL_DATA) $(B)/onnxcc.fish '$(DESTDIR)$(FISHDIR)/onnxcc.fish'
 	$(INSTALL_DATA) -t '$(DESTDIR)$(DATADIR)/onnxcc' docs/report.schema.json docs/map.schema.json
-	$(FILL) -i $(foreach f,$(PKGCONFIG)/onnxcc.pc $(PKGCONFIG)/libonnxcc.pc $(CMAKE)/onnxcc-config.cmake \
-		$(CMAKE)/onnxcc-config-version.cmake $(DATADIR)/onnxcc/onnxcc.mk,'$(DESTDIR)$f')
+	$(FILL) -i $(FILLED)
 uninstall:
-	rm -f $(foreach f,$(INSTALLED),'$(DESTDIR)$f')
+	rm -f $(INSTALLED)
 	-rmdir '$(DESTDIR)$(INCLUDEDIR)/onnxcc' '$(DESTDIR)$(CMAKE)' '$(DESTDIR)$(DATADIR)/onnxcc'
 
 # Packages, the Python environment, and the official tests: kept outside the build folder, so that `make clean` leaves them.

@@ -204,6 +204,7 @@ static void set_struct(const char *value) { opt()->as_struct = !value; }
 static void set_single(const char *value) { opt()->single = !value; }
 static void set_training(const char *value) { opt()->training = !value; }
 static void set_ticks(const char *s) { opt()->ticks = s; }
+static void set_object(const char *s) { opt()->object = s; }
 static void set_emit_test(const char *s) { opt()->emit_test = s; }
 static void set_test_data(const char *s) { opt()->test_data = s; }
 static void set_map(const char *s)

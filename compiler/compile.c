@@ -1,14 +1,12 @@
 /* compile.c - the pipeline: the stages in order; each is timed, dumped and verified. */
 #include "compile.h"
 
-#include <stdlib.h>
 #include <time.h>
 
 #include "base/compare.h"
 #include "base/depend.h"
 #include "base/output.h"
 #include "base/progress.h"
-#include "base/process.h"
 #include "emit/eval.h"
 #include "emit/source.h"
 #include "emit/report.h"
@@ -19,6 +17,7 @@
 #include "memory/plan.h"
 #include "passes/passes.h"
 #include "passes/state.h"
+#include "probe.h"
 #include "read/read.h"
 
 /* ---- stages ------------------------------------------------------------------------------------------------------ */
@@ -95,24 +94,6 @@ Model *read_model(const char *file)
     return m;
 }
 
-/* ---- types of --from --------------------------------------------------------------------------------------------- */
-
-/* What a run of its own finds about a tensor that the model does not declare. The names are of the run that asks. */
-typedef struct Probe {
-    const Options *options;
-    const char *file, *tensor;
-    Type type;
-    int rank;
-    int64_t dim[MAX_RANK]; /* -1: not a number */
-    char *param[MAX_RANK]; /* its name; NULL: none */
-} Probe;
-
-static void drop_message(const Message *m, void *unused)
-{
-    (void)m;
-    (void)unused;
-}
-
 static void infer_until(void *model)
 {
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
@@ -123,65 +104,12 @@ static void infer_until(void *model)
     }
 }
 
-/* Infers the model up to the tensor. If that fails, what is known by then may be enough. */
-static void probe(void *arg)
-{
-    Probe *p = arg;
-    say_to(drop_message, NULL);
-    *opt() = *p->options;
-    memset(&opt()->froms, 0, sizeof opt()->froms);
-    memset(&opt()->taps, 0, sizeof opt()->taps);
-    memset(&opt()->untils, 0, sizeof opt()->untils);
-    vec_push(&opt()->untils, p->tensor);
-    opt()->dump = NULL;
-    Model *m = parse_model(p->file);
-    Value *v = map_get(&m->graph->scope, name(p->tensor));
-    v->pinned = true;
-    error_catch(infer_until, m);
-    v = m->graph->out.n == 1 ? m->graph->out.at[0] : NULL;
-    if (!v || v->form != TENSOR || !v->type || !v->shape || v->shape->rank < 0)
-        return;
-    p->type = v->type;
-    p->rank = v->shape->rank;
-    for (int k = 0; k < p->rank; k++) {
-        const Dim d = v->shape->dim[k];
-        const Symbol *s = symbol_of(d);
-        p->dim[k] = dim_is_const(d) ? dim_value(d) : -1;
-        p->param[k] = s && s->user ? strdup(s->name->s) : NULL;
-    }
-}
-
-static void declare(Value *v, Probe *p)
-{
-    TypeDesc *d = NEW(TypeDesc);
-    d->form = TENSOR;
-    d->elem = p->type;
-    d->shape.rank = p->rank;
-    for (int k = 0; k < p->rank; k++) {
-        d->dim_param[k] = p->param[k] ? name(p->param[k]) : NULL;
-        d->shape.dim[k] = p->dim[k] >= 0
-                              ? D(p->dim[k])
-                              : dim_symbol(symbol_by_name(p->param[k] ? d->dim_param[k] : name_bytes("?", 2)));
-        free(p->param[k]);
-    }
-    v->desc = d;
-}
-
-/* Declares the tensors of --from that the model does not. */
-static void find_types(Model *m)
-{
-    for (int i = 0; i < opt()->froms.n; i++) {
-        Value *v = cut_unknown(m, opt()->froms.at[i]);
-        Probe p = {.options = opt(), .file = opt()->model, .tensor = opt()->froms.at[i]};
-        if (v && opt()->on_disk && process_run(probe, &p, false) == 0 && p.type)
-            declare(v, &p);
-    }
-}
-
 void compile_model(Model *m)
 {
     provenance_begin(m);
-    find_types(m);
+    find_types(m, infer_until);
+    find_sizes(m, infer_until);
+    find_taps(m, infer_until);
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++)
         run_stage(&stages[i], m);
     remarks_end();

@@ -19,7 +19,7 @@ static void compile(void *words)
 static const struct Command {
     const char *name;
     void (*run)(void *words); /* the words after the name */
-} commands[] = {{"verify", verify}, {"profile", profile}, {"stack", stack}};
+} commands[] = {{"verify", verify}, {"profile", profile}, {"stack", stack}, {"size", size}};
 
 int main(int argc, char **argv)
 {

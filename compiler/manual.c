@@ -108,7 +108,7 @@ void print_help(const OptionRow *rows, int n)
     text_put(
         &t,
         "usage: onnxcc MODEL [-o FILE|-] [options]\n       onnxcc verify MODEL [DATA] [options]\n       onnxcc profile MODEL [DATA] [options]\n"
-        "       onnxcc stack MODEL [options]\n"
+        "       onnxcc size MODEL [options]\n       onnxcc stack MODEL [options]\n"
         "Compiles an ONNX model into one C file and its header.\n");
     for (const OptionRow *o = rows; o < rows + n; o++)
         if (is_group(o))

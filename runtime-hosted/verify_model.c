@@ -1,6 +1,6 @@
-/* verify_model.c - the program in which `onnxcc verify` runs a model's C. Text before this defines what the model has:
- * VERIFY_INPUTS, VERIFY_OUTPUTS, VERIFY_SIZES, VERIFY_CALL; verify_bytes and verify_text of each output.
- * program FOLDER: reads FOLDER/in_K and FOLDER/sizes, writes FOLDER/out_K and FOLDER/sizes; its status is the run's. */
+/* verify_model.c - the program in which `onnxcc verify` runs a model's C. onnxcc puts before it the model's C and, about the
+ * model, VERIFY_INPUTS, VERIFY_OUTPUTS, VERIFY_SIZES, VERIFY_CALL, and verify_bytes and verify_text of each output.
+ * program FOLDER: reads FOLDER/in_K and FOLDER/sizes, writes FOLDER/raw_K and FOLDER/sizes; its status is the run's. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,7 +71,7 @@ static void *verify_read(int k)
 
 static void verify_write(int k, const void *data)
 {
-    FILE *f = verify_open("out_", k, "wb");
+    FILE *f = verify_open("raw_", k, "wb");
     const verify_string *s = data;
     verify_must(f != NULL, "write an output");
     for (size_t i = 0; verify_text[k] && i < verify_bytes[k] / sizeof *s; i++) {
@@ -93,7 +93,7 @@ uint64_t model_clock(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* After the first run, which is slower, as many as a second has room for; at least three. */
+/* Measures the steps over at least three runs and at least a second, after the first run, which is slower. */
 static void verify_profile(void *const *in, void *const *out, int64_t *sizes)
 {
     const uint64_t start = model_clock();

@@ -1,7 +1,7 @@
 /* verify_ort.c - the program in which `onnxcc verify` runs ONNX Runtime, by version 1 of its C API.
  * program FOLDER MODEL LIBRARY...: uses the first library that can be loaded. FOLDER/feed: the names of the inputs, which are in
- * FOLDER/feed_K; FOLDER/fetch: the names of the tensors to compute, into FOLDER/ort_K; FOLDER/extra: a GraphProto that
- * makes those of them outputs that are none. Names: their number, then length and bytes of each. */
+ * FOLDER/feed_K; FOLDER/fetch: the names of the tensors to compute, into FOLDER/ort_K, where the empty name is none. FOLDER/model:
+ * the model, with them as outputs; MODEL: the file that it comes from. Names: their number, then length and bytes of each. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <libgen.h>
@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 enum { NOT_FOUND = 101, FAILED = 102, STRING = 8, MAX_RANK = 16 };
+enum { IN_FILE_SEQUENCE = 1, IN_FILE_OPTIONAL, IN_FILE_MAP }; /* negated before a number of items */
+enum { IS_TENSOR = 1, IS_SEQUENCE, IS_MAP };                  /* of GetValueType and CreateValue */
 
 typedef void *Any; /* a pointer of the API */
 typedef struct Base {
@@ -32,7 +34,6 @@ enum {
     SetIntraOpNumThreads = 24,
     CreateTensorAsOrtValue = 48,
     CreateTensorWithDataAsOrtValue = 49,
-    IsTensor = 50,
     GetTensorMutableData = 51,
     FillStringTensor = 52,
     GetStringTensorDataLength = 53,
@@ -42,8 +43,12 @@ enum {
     GetDimensions = 62,
     GetTensorShapeElementCount = 64,
     GetTensorTypeAndShape = 65,
+    GetValueType = 67,
     CreateCpuMemoryInfo = 69,
-    GetAllocatorWithDefaultOptions = 78
+    GetAllocatorWithDefaultOptions = 78,
+    GetValue = 80,
+    GetValueCount = 81,
+    CreateValue = 82
 };
 
 static const Any *api;
@@ -140,14 +145,11 @@ static Any read_strings(FILE *f, const int64_t *dim, size_t rank, size_t count)
     return value;
 }
 
-static Any read_tensor(int k)
+static Any read_tensor(FILE *f, const int32_t *head)
 {
-    FILE *f = open_file("feed", k, "rb");
-    int32_t head[2];
     int64_t bytes, dim[MAX_RANK];
     size_t count = 1;
     Any info, value;
-    get(f, head, sizeof head);
     get(f, &bytes, sizeof bytes);
     get(f, dim, sizeof *dim * (size_t)head[1]);
     for (int i = 0; i < head[1]; i++)
@@ -156,10 +158,41 @@ static Any read_tensor(int k)
         return read_strings(f, dim, (size_t)head[1], count);
     void *data = memory((size_t)bytes);
     get(f, data, (size_t)bytes);
-    fclose(f);
     CALL(CreateCpuMemoryInfo, (int, int, Any *), 1, 0, &info);
     CALL(CreateTensorWithDataAsOrtValue, (Any, void *, size_t, const int64_t *, size_t, int, Any *), info, data,
          (size_t)bytes, dim, (size_t)head[1], head[0], &value);
+    return value;
+}
+
+static Any read_value(FILE *f)
+{
+    int32_t head[2];
+    Any value;
+    get(f, head, sizeof head);
+    if (head[0] > 0)
+        return read_tensor(f, head);
+    if (!head[1])
+        stop("its C interface passes no empty sequence, map or optional");
+    Any *item = memory(sizeof *item * (size_t)head[1]);
+    for (int i = 0; i < head[1]; i++)
+        item[i] = read_value(f);
+    if (-head[0] == IN_FILE_OPTIONAL)
+        return item[0];
+    if (-head[0] == IN_FILE_MAP) { /* keys, then values */
+        Any values = item[0];
+        item[0] = item[1];
+        item[1] = values;
+    }
+    CALL(CreateValue, (const Any *, size_t, int, Any *), item, (size_t)head[1],
+         -head[0] == IN_FILE_MAP ? IS_MAP : IS_SEQUENCE, &value);
+    return value;
+}
+
+static Any read_feed(int k)
+{
+    FILE *f = open_file("feed", k, "rb");
+    Any value = read_value(f);
+    fclose(f);
     return value;
 }
 
@@ -187,27 +220,22 @@ static int64_t packed_bytes(int type, size_t count)
     return ((int64_t)count * bits[type] + 7) / 8;
 }
 
-static void write_tensor(int k, Any value)
+static void write_tensor(FILE *f, Any value)
 {
-    int tensor = 0, type;
+    int type;
     size_t rank, count;
     int64_t dim[MAX_RANK];
     Any info;
     void *data;
-    if (value) /* an optional may have none */
-        CALL(IsTensor, (Any, int *), value, &tensor);
-    if (!tensor)
-        return;
     CALL(GetTensorTypeAndShape, (Any, Any *), value, &info);
     CALL(GetTensorElementType, (Any, int *), info, &type);
     CALL(GetDimensionsCount, (Any, size_t *), info, &rank);
     CALL(GetTensorShapeElementCount, (Any, size_t *), info, &count);
     if (rank > MAX_RANK)
-        return;
+        stop("a tensor of more than 16 dimensions");
     CALL(GetDimensions, (Any, int64_t *, size_t), info, dim, rank);
     const int32_t head[2] = {type, (int32_t)rank};
     const int64_t bytes = packed_bytes(type, count);
-    FILE *f = open_file("ort", k, "wb");
     fwrite(head, sizeof head, 1, f);
     fwrite(&bytes, sizeof bytes, 1, f);
     fwrite(dim, sizeof *dim, rank, f);
@@ -217,28 +245,61 @@ static void write_tensor(int k, Any value)
         CALL(GetTensorMutableData, (Any, void **), value, &data);
         fwrite(data, 1, (size_t)bytes, f);
     }
+}
+
+static Any item_of(Any value, int i)
+{
+    Any allocator, item;
+    CALL(GetAllocatorWithDefaultOptions, (Any *), &allocator);
+    CALL(GetValue, (Any, int, Any, Any *), value, i, allocator, &item);
+    return item;
+}
+
+static void write_value(FILE *f, Any value)
+{
+    int kind;
+    size_t n;
+    CALL(GetValueType, (Any, int *), value, &kind);
+    if (kind == IS_TENSOR) {
+        write_tensor(f, value);
+        return;
+    }
+    if (kind != IS_SEQUENCE && kind != IS_MAP)
+        stop("an output is neither a tensor nor a sequence or map");
+    CALL(GetValueCount, (Any, size_t *), value, &n);
+    const int32_t head[2] = {-(kind == IS_MAP ? IN_FILE_MAP : IN_FILE_SEQUENCE), (int32_t)n};
+    fwrite(head, sizeof head, 1, f);
+    for (int i = 0; i < (int)n; i++)
+        write_value(f, item_of(value, kind == IS_MAP ? 1 - i : i)); /* of a map values, then keys */
+}
+
+/* Of an optional output its element, or an optional without one. */
+static void write_fetched(int k, Any value)
+{
+    const int32_t none[2] = {-IN_FILE_OPTIONAL, 0};
+    int kind = 0;
+    FILE *f = open_file("ort", k, "wb");
+    if (value)
+        CALL(GetValueType, (Any, int *), value, &kind);
+    if (kind)
+        write_value(f, value);
+    else
+        fwrite(none, sizeof none, 1, f);
     if (fclose(f))
         stop("an output cannot be written");
 }
 
 /* ---- the run ----------------------------------------------------------------------------------------------------- */
 
-/* The model; what follows its bytes is merged into it. Relative paths of external data begin in its folder. */
+/* The model. Relative paths of external data begin in the folder of the file that it comes from. */
 static char *read_model(char *path, size_t *n)
 {
-    FILE *f = fopen(path, "rb");
-    size_t extra;
-    if (!f)
-        stop(path);
-    char *model = get_all(f, n), *more = get_all(open_file("extra", -1, "rb"), &extra);
-    char *both = memory(*n + extra);
-    memcpy(both, model, *n);
-    memcpy(both + *n, more, extra);
-    *n += extra;
-    free(model);
+    FILE *f = open_file("model", -1, "rb");
+    char *model = get_all(f, n);
+    fclose(f);
     if (chdir(dirname(path)))
         stop("no folder");
-    return both;
+    return model;
 }
 
 static Any make_session(char *path)
@@ -282,11 +343,17 @@ int main(int argc, char **argv)
     Any session = make_session(argv[2]);
     Any *fed = memory(sizeof *fed * n_in), *fetched = memory(sizeof *fetched * n_out);
     for (size_t i = 0; i < n_in; i++)
-        fed[i] = read_tensor((int)i);
-    CALL(Run, (Any, Any, char **, Any *, size_t, char **, size_t, Any *), session, NULL, in, fed, n_in, out, n_out,
-         fetched);
+        fed[i] = read_feed((int)i);
+    size_t n = 0, *place = memory(sizeof *place * n_out);
     for (size_t i = 0; i < n_out; i++)
-        write_tensor((int)i, fetched[i]);
+        if (*out[i]) {
+            place[n] = i;
+            out[n++] = out[i];
+        }
+    CALL(Run, (Any, Any, char **, Any *, size_t, char **, size_t, Any *), session, NULL, in, fed, n_in, out, n,
+         fetched);
+    for (size_t i = 0; i < n; i++)
+        write_fetched((int)place[i], fetched[i]);
     fflush(stdout);
     _exit(0); /* destructors of the library are not under test */
 }

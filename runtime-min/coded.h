@@ -43,6 +43,12 @@ enum { CODED_ALL, CODED_F32, CODED_F16, CODED_BF16, CODED_E8M0, CODED_SAME }; /*
             a[j] = value;                                                                                              \
         return vec_load(a);                                                                                            \
     }
+#define CODED_WHOLE(kind, storage, v)                                                                                  \
+    RT_INLINE vec coded_vec_##kind(const storage *p, const int i)                                                      \
+    {                                                                                                                  \
+        (void)i;                                                                                                       \
+        return v;                                                                                                      \
+    }
 #if RT_VEC == 16
 #define CODED_WIDEN(from, load, p) _mm512_cvtep##from##_epi32(load((const void *)(p)))
 #define CODED_BYTES _mm_loadu_si128
@@ -74,12 +80,6 @@ RT_INLINE vec coded_vec_u4(const u8 *p, const int i)
     return i ? CODED_REAL(CODED_SHIFT(CODED_WIDEN(u8, CODED_BYTES, p), 4))
              : CODED_REAL(CODED_AND(CODED_WIDEN(u8, CODED_BYTES, p), 15));
 }
-#define CODED_WHOLE(kind, storage, v)                                                                                  \
-    RT_INLINE vec coded_vec_##kind(const storage *p, const int i)                                                      \
-    {                                                                                                                  \
-        (void)i;                                                                                                       \
-        return v;                                                                                                      \
-    }
 CODED_WHOLE(u8, u8, CODED_REAL(CODED_WIDEN(u8, CODED_BYTES, p)))
 CODED_WHOLE(i8, u8, CODED_REAL(CODED_WIDEN(i8, CODED_BYTES, p)))
 CODED_WHOLE(u16, u16, CODED_REAL(CODED_WIDEN(u16, CODED_WORDS, p)))
@@ -138,7 +138,7 @@ SHARED void coded_row(f32 *restrict to, const void *from, int stored, idx row, f
 static const f32 coded_none[TILE_PANEL] RT_ATTRIBUTE((unused));
 static const f32 RT_ATTRIBUTE((unused)) coded_ones[TILE_PANEL] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
 
-/* Expands the k from `k` on, n of them, of a panel: to[n][16]. */
+/* Expands n values of k of a panel, from `k` on: to[n][16]. */
 #ifdef ONNXCC_PLAIN
 #define CODED_REF int
 #else
@@ -204,8 +204,8 @@ CODED_KINDS(CODED_DEFINE)
         return prefix##name;
 
 #if RT_VEC > 1
-/* Of one row of x: c += x w for four vectors of columns from panel `panel` on, the k from `k` on, n of them. The weights
- * are expanded in registers. */
+/* c += x w for one row of x, four vectors of columns from panel `panel` on, and n values of k from `k` on. The weights are
+ * expanded in registers. */
 typedef void coded_dots_fn(vec *c, const f32 *x, const struct coded *w, idx panel, idx panels, idx k, idx n);
 #define CODED_PANEL(q) ((q) * RT_VEC / TILE_PANEL)
 #define CODED_LANE(q) ((q) * RT_VEC % TILE_PANEL)
@@ -216,7 +216,7 @@ typedef void coded_dots_fn(vec *c, const f32 *x, const struct coded *w, idx pane
         f32 factor[4 * RT_VEC < TILE_PANEL ? TILE_PANEL : 4 * RT_VEC], zero[sizeof factor / sizeof *factor];           \
         vec c0 = c[0], c1 = c[1], c2 = c[2], c3 = c[3], a;                                                             \
         const storage *const w = (const storage *)t->w;                                                                \
-        const idx last = panels - 1 - panel; /* absent panels: the last one again; the sums are dropped */              \
+        const idx last = panels - 1 - panel; /* absent panels: the last one again; the sums are dropped */             \
         const storage *const w0 = w + (panel + rt_min(CODED_PANEL(0), last)) * t->rows * TILE_PANEL + CODED_LANE(0);   \
         const storage *const w1 = w + (panel + rt_min(CODED_PANEL(1), last)) * t->rows * TILE_PANEL + CODED_LANE(1);   \
         const storage *const w2 = w + (panel + rt_min(CODED_PANEL(2), last)) * t->rows * TILE_PANEL + CODED_LANE(2);   \

@@ -19,8 +19,9 @@ PARAMS(conv)
     X(idx, n) X(idx, group) X(idx, cin) X(idx, cout) V(idx, in, 3) V(idx, out, 3) V(idx, kernel, 3) V(idx, stride, 3)  \
     V(idx, dilation, 3) V(idx, pad, 3)
 
-/* The division of a convolution into tiles: vectors of channels, pixels of a row. tile[i][j]: i, j: little rather than
- * big, along and across. y_row, y_plane, y_image: strides of y. cross: tiles continue from row to row. */
+/* The division of a convolution into tiles: across: vectors of channels, along: pixels of a row. tile[i][j]: i = 0 for
+ * the big tiles along, 1 for the little ones; j the same across. y_row, y_plane, y_image: strides of y. cross: tiles
+ * continue from row to row. */
 struct conv_plan {
     struct tile_cut across, along;
     TILE_REF(tile_fn) tile[2][2];
@@ -32,7 +33,7 @@ struct conv_plan {
 /* All literals if the width and the channels are. even: all rows have this width. */
 TILE struct conv_plan conv_plan(idx width, idx cout, int even, tile_epilogue *epilogue)
 {
-    const struct tile_cut across = tile_cut((cout + RT_VEC - 1) / RT_VEC, TILE_VECTORS, 1);
+    const struct tile_cut across = tile_across(cout);
     const struct tile_cut along = tile_cut(width, TILE_ROWS(across.big), even);
     const struct conv_plan c = {
         .across = across,

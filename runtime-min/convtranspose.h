@@ -89,38 +89,6 @@ SHARED void conv_transpose_run(const f32 *x, const f32 *w, const f32 *b, f32 *y,
 
 #define CONVTRANSPOSE_VECTOR_f32 1
 #if defined T && !defined U
-#if RT_IS_FLOAT(T) && (RT_FOLDS || !RT_TAKES(CONVTRANSPOSE_VECTOR_, T))
-#ifndef EPI
-KERNEL void FN(conv_transpose_plain)(const T *x, const T *w, const T *b, T *y, struct conv_transpose_plain p)
-{
-    const idx taps = p.kernel[0] * p.kernel[1] * p.kernel[2], plane = p.in[0] * p.in[1] * p.in[2];
-    const idx pixels = p.out[0] * p.out[1] * p.out[2];
-    for (idx o = 0; o < p.n * p.group * p.cout; o++) {
-        const idx group = o / p.cout % p.group, from = (o / (p.group * p.cout) * p.group + group) * p.cin;
-        for (idx i = 0; i < pixels; i++) {
-            const idx d = i / (p.out[1] * p.out[2]) + p.pad[0], h = i / p.out[2] % p.out[1] + p.pad[1];
-            const idx v = i % p.out[2] + p.pad[2];
-            A sum = b ? LD(b, o % (p.group * p.cout)) : 0;
-            for (idx k = 0; k < taps; k++) {
-                const idx xd = d - k / (p.kernel[1] * p.kernel[2]) * p.dilation[0];
-                const idx xh = h - k / p.kernel[2] % p.kernel[1] * p.dilation[1],
-                          xv = v - k % p.kernel[2] * p.dilation[2];
-                if (xd < 0 || xd % p.stride[0] || xd / p.stride[0] >= p.in[0] || xh < 0 || xh % p.stride[1] ||
-                    xh / p.stride[1] >= p.in[1] || xv < 0 || xv % p.stride[2] || xv / p.stride[2] >= p.in[2])
-                    continue;
-                const idx pixel = (xd / p.stride[0] * p.in[1] + xh / p.stride[1]) * p.in[2] + xv / p.stride[2];
-                for (idx c = 0; c < p.cin; c++)
-                    sum += LD(x, (from + c) * plane + pixel) *
-                           LD(w, ((group * p.cin + c) * p.cout + o % p.cout) * taps + k);
-            }
-            ST(y, o * pixels + i, sum);
-        }
-    }
-}
-REGISTER_KERNEL(conv_transpose_plain, 4, 3, 0)
-#endif
-#endif
-
 #if RT_TAKES(CONVTRANSPOSE_VECTOR_, T)
 #ifdef EPI
 #define CONVTRANSPOSE_FN(k) RT_CAT4(k, , T, EPI_NAME)
@@ -171,5 +139,37 @@ REGISTER_KERNEL(conv_transpose, 5, 3, SCRATCH | EPILOGUES)
 #undef CONVTRANSPOSE_FN
 #undef CONVTRANSPOSE_KERNEL
 #undef CONVTRANSPOSE_EPILOGUE
+#endif
+
+#if RT_IS_FLOAT(T) && (RT_FOLDS || !RT_TAKES(CONVTRANSPOSE_VECTOR_, T))
+#ifndef EPI
+KERNEL void FN(conv_transpose_plain)(const T *x, const T *w, const T *b, T *y, struct conv_transpose_plain p)
+{
+    const idx taps = p.kernel[0] * p.kernel[1] * p.kernel[2], plane = p.in[0] * p.in[1] * p.in[2];
+    const idx pixels = p.out[0] * p.out[1] * p.out[2];
+    for (idx o = 0; o < p.n * p.group * p.cout; o++) {
+        const idx group = o / p.cout % p.group, from = (o / (p.group * p.cout) * p.group + group) * p.cin;
+        for (idx i = 0; i < pixels; i++) {
+            const idx d = i / (p.out[1] * p.out[2]) + p.pad[0], h = i / p.out[2] % p.out[1] + p.pad[1];
+            const idx v = i % p.out[2] + p.pad[2];
+            A sum = b ? LD(b, o % (p.group * p.cout)) : 0;
+            for (idx k = 0; k < taps; k++) {
+                const idx xd = d - k / (p.kernel[1] * p.kernel[2]) * p.dilation[0];
+                const idx xh = h - k / p.kernel[2] % p.kernel[1] * p.dilation[1],
+                          xv = v - k % p.kernel[2] * p.dilation[2];
+                if (xd < 0 || xd % p.stride[0] || xd / p.stride[0] >= p.in[0] || xh < 0 || xh % p.stride[1] ||
+                    xh / p.stride[1] >= p.in[1] || xv < 0 || xv % p.stride[2] || xv / p.stride[2] >= p.in[2])
+                    continue;
+                const idx pixel = (xd / p.stride[0] * p.in[1] + xh / p.stride[1]) * p.in[2] + xv / p.stride[2];
+                for (idx c = 0; c < p.cin; c++)
+                    sum += LD(x, (from + c) * plane + pixel) *
+                           LD(w, ((group * p.cin + c) * p.cout + o % p.cout) * taps + k);
+            }
+            ST(y, o * pixels + i, sum);
+        }
+    }
+}
+REGISTER_KERNEL(conv_transpose_plain, 4, 3, 0)
+#endif
 #endif
 #endif

@@ -43,7 +43,7 @@ HELPER void copy_four_by_four(const u32 *x, idx from, u32 *y, idx to)
 #if defined T && !defined U
 #if RT_IS_STORAGE(T)
 /* Two axes, of which the first is contiguous in x and the second in y: in tiles that fit the cache. */
-HELPER void FN(copy_turned)(const T *x, T *y, idx i, idx j, const idx *dim, const idx *from, const idx *to)
+HELPER void FN(copy_transposed)(const T *x, T *y, idx i, idx j, const idx *dim, const idx *from, const idx *to)
 {
     RT_ONE_BY_ONE
     for (idx b = 0; b < dim[0]; b += COPY_TILE) {
@@ -71,7 +71,7 @@ HELPER void FN(copy_turned)(const T *x, T *y, idx i, idx j, const idx *dim, cons
 HELPER void FN(copy_plane)(const T *x, T *y, idx i, idx j, const idx *dim, const idx *from, const idx *to)
 {
     if (from[0] == 1 && from[1] != 1 && to[1] == 1) {
-        FN(copy_turned)(x, y, i, j, dim, from, to);
+        FN(copy_transposed)(x, y, i, j, dim, from, to);
         return;
     }
     for (idx a = 0; a < dim[0]; a++, i += from[0], j += to[0]) {

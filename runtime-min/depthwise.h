@@ -5,12 +5,12 @@
 #include "rt.h"
 #include "tile.h"
 
-/* x: (n, in[3], x_pitch), w: (kernel[3], cin, channels), b: channels or NULL, y: (n, out[3], y_pitch). A group has cout
- * of y's channels and cin of x's: 1 and 1; or any and 1; or a power of two and at most as many.
+/* x: (n, in[3], x_pitch), w: (kernel[3], cin, channels), b: channels or NULL, y: (n, out[3], y_pitch). cout, cin: the
+ * channels of y and of x in a group: cin is 1, or at most cout, which then is a power of two.
  * w_tap, w_in, w_channel: strides of w (0, 0, 0: one value for all).
- * Scratch: an int per channel, rounded up to 16 of them; none for 1 and 1. */
+ * Scratch: an int per channel, rounded up to 16 of them; none if cout and cin are 1. */
 #define conv_depthwise_PARAMS(X, V)                                                                                    \
-    X(idx, n) V(idx, in, 3) V(idx, out, 3) X(idx, cin) X(idx, cout) X(idx, channels) V(idx, kernel, 3) V(idx, stride, 3) \
+    X(idx, n) V(idx, in, 3) V(idx, out, 3) X(idx, cin) X(idx, cout) X(idx, channels) V(idx, kernel, 3) V(idx, stride, 3)\
     V(idx, dilation, 3) V(idx, pad, 3) X(idx, x_pitch) X(idx, y_pitch) X(idx, w_tap) X(idx, w_in) X(idx, w_channel)    \
     X(f32, lo) X(f32, hi)
 PARAMS(conv_depthwise)
@@ -140,6 +140,103 @@ TILE struct depthwise_plan depthwise_plan(const struct conv_depthwise *p, tile_e
     return c;
 }
 #else
+#if VEC_CORTEX
+/* A pixel: `lines` rows of x and w of `taps` taps each, with these strides: of taps in bytes, of lines and planes in
+ * floats, from the end of the last. */
+struct depthwise_reach {
+    idx planes, lines, taps, x_tap, w_tap, x_line, w_line, x_plane, w_plane;
+};
+
+/* Eight channels at a time; returns how many of them all. */
+SHARED idx depthwise_eight(const f32 *x, const f32 *w, const f32 *b, f32 *y, idx channels, f32 lo, f32 hi,
+                           const struct depthwise_reach *t)
+{
+    const idx x_tap = t->x_tap, w_tap = t->w_tap, x_line = t->x_line, w_line = t->w_line;
+    const int low = lo > -RT_INF, high = hi < RT_INF;
+    idx at = 0;
+    for (; at + 8 <= channels; at += 8) {
+        const f32 *xc = x + at, *wc = w + at;
+        f32 c[8];
+#define DEPTHWISE_EIGHT(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+#define DEPTHWISE_X(i) c[i] = b ? b[at + i] : 0;
+        DEPTHWISE_EIGHT(DEPTHWISE_X)
+#undef DEPTHWISE_X
+        for (idx d = t->planes; d > 0; d--) {
+            for (idx h = t->lines; h > 0; h--) {
+                for (idx k = t->taps; k > 0; k--)
+                    __asm__("vldmia %[x], {s0-s7}\n\tvldmia %[w], {s8-s15}\n\t"
+                            "add %[x], %[x_tap]\n\tadd %[w], %[w_tap]\n\t"
+                            "vmla.f32 %[c0], s0, s8\n\tvmla.f32 %[c1], s1, s9\n\tvmla.f32 %[c2], s2, s10\n\t"
+                            "vmla.f32 %[c3], s3, s11\n\tvmla.f32 %[c4], s4, s12\n\tvmla.f32 %[c5], s5, s13\n\t"
+                            "vmla.f32 %[c6], s6, s14\n\tvmla.f32 %[c7], s7, s15"
+                            : [x] "+r"(xc), [w] "+r"(wc), [c0] "+t"(c[0]), [c1] "+t"(c[1]), [c2] "+t"(c[2]),
+                              [c3] "+t"(c[3]), [c4] "+t"(c[4]), [c5] "+t"(c[5]), [c6] "+t"(c[6]), [c7] "+t"(c[7])
+                            : [x_tap] "r"(x_tap), [w_tap] "r"(w_tap), "m"(*(const f32(*)[8])xc),
+                              "m"(*(const f32(*)[8])wc)
+                            : "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "s12", "s13",
+                              "s14", "s15");
+                xc += x_line;
+                wc += w_line;
+            }
+            xc += t->x_plane;
+            wc += t->w_plane;
+        }
+#define DEPTHWISE_X(i) c[i] = vec_max(lo, c[i]);
+        if (low) {
+            DEPTHWISE_EIGHT(DEPTHWISE_X)
+        }
+#undef DEPTHWISE_X
+#define DEPTHWISE_X(i) c[i] = vec_min(hi, c[i]);
+        if (high) {
+            DEPTHWISE_EIGHT(DEPTHWISE_X)
+        }
+#undef DEPTHWISE_X
+#define DEPTHWISE_X(i) y[at + i] = c[i];
+        DEPTHWISE_EIGHT(DEPTHWISE_X)
+#undef DEPTHWISE_X
+#undef DEPTHWISE_EIGHT
+    }
+    return at;
+}
+
+/* All channels of a tile, of every shape of kernel, pixel by pixel. */
+SHARED void depthwise_pixels(const f32 *x, const f32 *w, const f32 *b, f32 *y, const struct depthwise_tile *t)
+{
+    const idx x_tap = t->x_tap * t->x_pitch;
+    for (idx r = 0; r < t->rows; r++, y += t->y_pitch) {
+        const idx at = r * t->x_step;
+        idx from = 0, to = t->width;
+        while (from < to && at + from * t->x_tap < t->lead)
+            from++;
+        while (to > from && at + (to - 1) * t->x_tap >= t->end)
+            to--;
+        const idx taps = to - from;
+        const struct depthwise_reach e = {
+            .planes = t->planes,
+            .lines = t->lines,
+            .taps = taps,
+            .x_tap = x_tap * (idx)sizeof *x,
+            .w_tap = t->w_tap * (idx)sizeof *w,
+            .x_line = t->x_line - taps * x_tap,
+            .w_line = t->w_line - taps * t->w_tap,
+            .x_plane = t->x_plane - t->lines * t->x_line,
+            .w_plane = t->w_plane - t->lines * t->w_line,
+        };
+        const f32 *const xr = x + (t->shift + at * t->x_pitch + from * x_tap), *const wr = w + from * t->w_tap;
+        idx c = t->w_channel == 1 ? depthwise_eight(xr, wr, b, y, t->channels, t->lo, t->hi, &e) : 0;
+        for (; c < t->channels; c++) {
+            f32 sum = b ? b[c] : 0;
+            for (idx d = 0; d < t->planes; d++)
+                for (idx h = 0; h < t->lines; h++)
+                    for (idx k = 0; k < taps; k++)
+                        sum = vec_fma(xr[c + d * t->x_plane + h * t->x_line + k * x_tap],
+                                      wr[c * t->w_channel + d * t->w_plane + h * t->w_line + k * t->w_tap], sum);
+            y[c] = vec_min(t->hi, vec_max(t->lo, sum));
+        }
+    }
+}
+#endif
+
 /* Functions for frequent shapes of kernels (in small code only for the edges), and for all others. */
 typedef void depthwise_fn(const f32 *x, const f32 *w, const f32 *b, f32 *y, const struct depthwise_tile *t);
 #define DEPTHWISE_DEFINE_(KW, S, edge, spread)                                                                         \
@@ -154,6 +251,7 @@ typedef void depthwise_fn(const f32 *x, const f32 *w, const f32 *b, f32 *y, cons
     DEPTHWISE_DEFINE_(KW, S, 1, 1)
 #define DEPTHWISE_SHAPES(X) X(3, 1)
 #define DEPTHWISE_INSIDE(KW, S, spread) depthwise_##KW##_##S##_1_##spread
+#define DEPTHWISE_EDGE(KW, S, spread) depthwise_##KW##_##S##_1_##spread
 #else
 #define DEPTHWISE_DEFINE(KW, S)                                                                                        \
     DEPTHWISE_DEFINE_(KW, S, 0, 0)                                                                                     \
@@ -162,9 +260,12 @@ typedef void depthwise_fn(const f32 *x, const f32 *w, const f32 *b, f32 *y, cons
     DEPTHWISE_DEFINE_(KW, S, 1, 1)
 #define DEPTHWISE_SHAPES(X) X(3, 1) X(3, 2) X(5, 1) X(5, 2) X(7, 1)
 #define DEPTHWISE_INSIDE(KW, S, spread) depthwise_##KW##_##S##_0_##spread
+#define DEPTHWISE_EDGE(KW, S, spread) depthwise_##KW##_##S##_1_##spread
 #endif
 DEPTHWISE_SHAPES(DEPTHWISE_DEFINE)
 DEPTHWISE_DEFINE(0, 0)
+#undef DEPTHWISE_DEFINE
+#undef DEPTHWISE_DEFINE_
 
 /* The functions of a convolution: inside the image and at its edges. */
 struct depthwise_plan {
@@ -175,16 +276,22 @@ struct depthwise_plan {
 TILE struct depthwise_plan depthwise_plan(const struct conv_depthwise *p, tile_epilogue *epilogue)
 {
     const int spread = p->cin > 1 || p->cout > 1, nearest = p->dilation[2] == 1;
+#if VEC_CORTEX
+    if (!spread) {
+        const struct depthwise_plan pixels = {depthwise_pixels, depthwise_pixels, epilogue};
+        return pixels;
+    }
+#endif
 #define DEPTHWISE_CASE(KW, S)                                                                                          \
-    if (nearest && p->kernel[2] == KW && p->stride[2] == S) {                                                             \
-        const struct depthwise_plan one = {DEPTHWISE_INSIDE(KW, S, 0), depthwise_##KW##_##S##_1_0, epilogue};          \
-        const struct depthwise_plan more = {DEPTHWISE_INSIDE(KW, S, 1), depthwise_##KW##_##S##_1_1, epilogue};         \
+    if (nearest && p->kernel[2] == KW && p->stride[2] == S) {                                                          \
+        const struct depthwise_plan one = {DEPTHWISE_INSIDE(KW, S, 0), DEPTHWISE_EDGE(KW, S, 0), epilogue};            \
+        const struct depthwise_plan more = {DEPTHWISE_INSIDE(KW, S, 1), DEPTHWISE_EDGE(KW, S, 1), epilogue};           \
         return spread ? more : one;                                                                                    \
     }
     DEPTHWISE_SHAPES(DEPTHWISE_CASE)
 #undef DEPTHWISE_CASE
-    const struct depthwise_plan one = {DEPTHWISE_INSIDE(0, 0, 0), depthwise_0_0_1_0, epilogue};
-    const struct depthwise_plan more = {DEPTHWISE_INSIDE(0, 0, 1), depthwise_0_0_1_1, epilogue};
+    const struct depthwise_plan one = {DEPTHWISE_INSIDE(0, 0, 0), DEPTHWISE_EDGE(0, 0, 0), epilogue};
+    const struct depthwise_plan more = {DEPTHWISE_INSIDE(0, 0, 1), DEPTHWISE_EDGE(0, 0, 1), epilogue};
     return spread ? more : one;
 }
 #endif

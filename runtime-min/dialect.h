@@ -9,11 +9,11 @@
 #elif defined __s390x__ && __FLT_EVAL_METHOD__ != 0 && defined __GNUC__ && !defined __clang__
 #pragma GCC optimize("excess-precision=fast")
 #elif defined __FLT_EVAL_METHOD__ && __FLT_EVAL_METHOD__ != 0 && __FLT_EVAL_METHOD__ != 16
-#error "floats are computed with more digits than they have: on i386 compile with -msse2 -mfpmath=sse"
+#error "the x87 computes floats with excess precision: on i386 compile with -msse2 -mfpmath=sse"
 #endif
 
 #ifdef __FAST_MATH__
-#error "-ffast-math: NaNs, infinities and the order of sums mean something here; leave it away for this file"
+#error "-ffast-math ignores NaNs, infinities and the order of sums: compile this file without it"
 #endif
 
 /* At -O0 gcc gives all variables of all blocks separate stack slots, thousands of bytes in a large model; so -Og, its
@@ -86,5 +86,48 @@
 #define RT_INF rt_f32(0x7f800000)
 #define RT_INF_F64 rt_f64(0x7ff0000000000000)
 #endif
+
+/* A function that is inlined, also where the C compiler would not. */
+#ifdef __OPTIMIZE__
+#define RT_INLINE static inline RT_ATTRIBUTE((always_inline, unused))
+#else /* a build for a debugger: copies gain nothing; inline, so that unused functions are removed */
+#define RT_INLINE static inline RT_ATTRIBUTE((unused))
+#endif
+
+/* A function that kernels call, so large that there should be one copy. */
+#ifdef __OPTIMIZE__
+#define SHARED static RT_NOCLONE RT_ATTRIBUTE((noinline, unused))
+#else
+#define SHARED RT_INLINE
+#endif
+
+/* Attributes of the emitted arrays of all models; PREFIX_WEIGHTS_SECTION and PREFIX_ARENA_SECTION place those of one. */
+#ifndef RT_CONST
+#define RT_CONST RT_ATTRIBUTE((aligned(16)))
+#endif
+#ifndef RT_ARENA
+#define RT_ARENA
+#endif
+/* Memory for an arena in a named section. For variables with such an attribute compilers write zeros into the program's
+ * file; the assembler reserves the memory alone. */
+#if defined __GNUC__ && defined __ELF__ && !defined __TINYC__
+#define RT_DIGITS(n) #n
+#define RT_RESERVE(block, n, section)                                                                                  \
+    extern struct {                                                                                                    \
+        unsigned char bytes[n];                                                                                        \
+    } block __asm__(#block) RT_ATTRIBUTE((visibility("hidden")));                                                      \
+    __asm__(".pushsection " section ",\"aw\",%nobits\n"                                                                \
+            ".balign 64\n.global " #block "\n.hidden " #block "\n" #block ":\n.space " RT_DIGITS(n) "\n"               \
+            ".popsection\n")
+#else
+#define RT_RESERVE(block, n, section)                                                                                  \
+    static union {                                                                                                     \
+        unsigned char bytes[n];                                                                                        \
+        rt_align align;                                                                                                \
+    } block __attribute__((section(section)))
+#endif
+
+/* The arena is not NULL, and so no pointer into it: the C compiler can remove code for absent arguments of kernels. */
+#define RT_ARENA_GIVEN RT_ATTRIBUTE((nonnull(1)))
 
 #endif

@@ -15,44 +15,8 @@
 #ifndef ONNXCC_ELEMENT_H
 #define ONNXCC_ELEMENT_H
 
-/* ---- bit patterns ------------------------------------------------------------------------------------- */
+/* ---- on bit patterns ------------------------------------------------------------------------------------ */
 
-/* rt_u32(x) is the bits of the f32 x, rt_f32(b) the float of the bits b; the same of f64. */
-#ifdef ONNXCC_PLAIN
-#define RT_BITS(n)                                                                                                     \
-    HELPER u##n rt_u##n(f##n x)                                                                                        \
-    {                                                                                                                  \
-        u##n b;                                                                                                        \
-        memcpy(&b, &x, sizeof b);                                                                                      \
-        return b;                                                                                                      \
-    }                                                                                                                  \
-    HELPER f##n rt_f##n(u##n x)                                                                                        \
-    {                                                                                                                  \
-        f##n f;                                                                                                        \
-        memcpy(&f, &x, sizeof f);                                                                                      \
-        return f;                                                                                                      \
-    }
-#else
-#define RT_BITS(n)                                                                                                     \
-    typedef union {                                                                                                    \
-        f##n f;                                                                                                        \
-        u##n u;                                                                                                        \
-    } rt_bits##n;                                                                                                      \
-    HELPER u##n rt_u##n(f##n x)                                                                                        \
-    {                                                                                                                  \
-        rt_bits##n b;                                                                                                  \
-        b.f = x;                                                                                                       \
-        return b.u;                                                                                                    \
-    }                                                                                                                  \
-    HELPER f##n rt_f##n(u##n x)                                                                                        \
-    {                                                                                                                  \
-        rt_bits##n b;                                                                                                  \
-        b.u = x;                                                                                                       \
-        return b.f;                                                                                                    \
-    }
-#endif
-RT_BITS(32)
-RT_BITS(64)
 /* c ? a : b for c 0 or 1, on the bits: compilers may keep a branch for ?: on floats, never for this */
 HELPER u32 rt_pick32(u32 c, u32 a, u32 b) { return b ^ ((a ^ b) & (0 - c)); }
 HELPER u64 rt_pick64(u64 c, u64 a, u64 b) { return b ^ ((a ^ b) & (0 - c)); }
@@ -244,6 +208,7 @@ HELPER f32 rt_value8(u32 c, int m, int bias, u32 inf, u32 nan, int zero)
     HELPER u32 code_##t##_sat(f32 x) { return rt_code8(x, m, bias, max, inf, nan, RT_SATURATE, zero); }                \
     HELPER u32 code_##t##_wrap(f32 x) { return rt_code8(x, m, bias, max, inf, nan, RT_WRAP, zero); }                   \
     HELPER f32 value_##t(u32 c) { return rt_value8(c, m, bias, inf, nan, zero); }
+#define RT_EACH_FLOAT8(X) X(f8e4m3fn) X(f8e4m3fnuz) X(f8e5m2) X(f8e5m2fnuz)
 RT_FLOAT8(f8e4m3fn, 3, 7, 0x7e, 0x7f, 0x7f, 1)
 RT_FLOAT8(f8e4m3fnuz, 3, 8, 0x7f, 0x80, 0x80, 0)
 RT_FLOAT8(f8e5m2, 2, 15, 0x7b, 0x7c, 0x7e, 1)
@@ -341,10 +306,7 @@ HELPER void st_b8(b8 *y, idx i, u32 v) { y[i] = v != 0; }
     HELPER void st_##t(t *y, idx i, f32 v) { y[i] = (t)code_##t(v); }
 RT_CODED(f16)
 RT_CODED(bf16)
-RT_CODED(f8e4m3fn)
-RT_CODED(f8e4m3fnuz)
-RT_CODED(f8e5m2)
-RT_CODED(f8e5m2fnuz)
+RT_EACH_FLOAT8(RT_CODED)
 RT_CODED(f8e8m0)
 
 #define RT_PACKED(t, A_, bits)                                                                                         \
@@ -377,6 +339,9 @@ RT_PACKED(f6e3m2, f32, 6)
 #define RT_CAST_CUT(a, t, A_) HELPER A_ cast_##t##_##a(a x) { return rnd_##t((A_)to_i32_##a(x)); }
 #define RT_CAST_BOOL(a, t, dummy) HELPER u32 cast_b8_##a(a x) { return !(x == 0); }
 #define RT_CAST_FLOAT(a, name, t, code) HELPER f32 cast_##name##_##a(a x) { return value_##t(code(odd_f32_##a(x))); }
+/* The standard has two casts to these: to the largest number that they have, or to infinity or NaN. */
+#define RT_CAST_SAT(t) RT_EACH_ARITH(RT_CAST_FLOAT, t, t, code_##t##_sat)
+#define RT_CAST_WRAP(t) RT_EACH_ARITH(RT_CAST_FLOAT, t##_wrap, t, code_##t##_wrap)
 RT_EACH_ARITH(RT_CAST_PLAIN, f32, 0)
 RT_EACH_ARITH(RT_CAST_PLAIN, f64, 0)
 RT_EACH_ARITH(RT_CAST_PLAIN, i32, 0)
@@ -397,14 +362,8 @@ RT_EACH_ARITH(RT_CAST_FLOAT, bf16, bf16, code_bf16)
 RT_EACH_ARITH(RT_CAST_FLOAT, f4e2m1, f4e2m1, code_f4e2m1)
 RT_EACH_ARITH(RT_CAST_FLOAT, f6e2m3, f6e2m3, code_f6e2m3)
 RT_EACH_ARITH(RT_CAST_FLOAT, f6e3m2, f6e3m2, code_f6e3m2)
-RT_EACH_ARITH(RT_CAST_FLOAT, f8e4m3fn, f8e4m3fn, code_f8e4m3fn_sat)
-RT_EACH_ARITH(RT_CAST_FLOAT, f8e4m3fnuz, f8e4m3fnuz, code_f8e4m3fnuz_sat)
-RT_EACH_ARITH(RT_CAST_FLOAT, f8e5m2, f8e5m2, code_f8e5m2_sat)
-RT_EACH_ARITH(RT_CAST_FLOAT, f8e5m2fnuz, f8e5m2fnuz, code_f8e5m2fnuz_sat)
-RT_EACH_ARITH(RT_CAST_FLOAT, f8e4m3fn_wrap, f8e4m3fn, code_f8e4m3fn_wrap)
-RT_EACH_ARITH(RT_CAST_FLOAT, f8e4m3fnuz_wrap, f8e4m3fnuz, code_f8e4m3fnuz_wrap)
-RT_EACH_ARITH(RT_CAST_FLOAT, f8e5m2_wrap, f8e5m2, code_f8e5m2_wrap)
-RT_EACH_ARITH(RT_CAST_FLOAT, f8e5m2fnuz_wrap, f8e5m2fnuz, code_f8e5m2fnuz_wrap)
+RT_EACH_FLOAT8(RT_CAST_SAT)
+RT_EACH_FLOAT8(RT_CAST_WRAP)
 #define RT_CAST_E8M0(a, name, round, saturate)                                                                         \
     HELPER f32 cast_##name##_##a(a x) { return value_f8e8m0(rt_code_e8m0(odd_f32_##a(x), round, saturate)); }
 RT_EACH_ARITH(RT_CAST_E8M0, f8e8m0, RT_UP, 1)

@@ -13,18 +13,6 @@ enum { IMAGE_RGB, IMAGE_BGR, IMAGE_GRAY };
 enum { IMAGE_BROKEN = -1, IMAGE_STATE = 4096, IMAGE_WINDOW = 32768, IMAGE_SCRATCH = IMAGE_STATE + IMAGE_WINDOW + 16 };
 #define IMAGE_TYPE_u8 1
 
-/* The state of decoding. Decoders return RT_OK, RT_BAD_SIZE (no room) or IMAGE_BROKEN. */
-struct rt_image {
-    const u8 *in;
-    idx n, at; /* its bytes; the current position */
-    u8 *out, *scratch;
-    idx max_height, max_width, height, width;
-    int format;
-};
-
-/* Decodes JPEG, WebP, TIFF and JPEG 2000. */
-int onnxcc_image_codec(struct rt_image *m) RT_ATTRIBUTE((weak));
-
 /* Stores pixel (x, y); gray is the luminance of ITU-R 601, rounded as by Pillow. */
 HELPER void image_put(struct rt_image *m, idx x, idx y, u32 red, u32 green, u32 blue)
 {

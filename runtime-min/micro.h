@@ -21,7 +21,7 @@
 #endif
 #endif
 
-/* gcc's scheduler, which knows no number of registers, spills sums in loops that need all of them. */
+/* gcc's scheduler ignores the number of registers, and spills sums in loops that need all of them. */
 #if defined __GNUC__ && !defined __clang__ && (defined __arm__ || defined __riscv) && defined __OPTIMIZE__
 #define MICRO_IN_ORDER RT_ATTRIBUTE((optimize("no-schedule-insns")))
 #else
@@ -79,8 +79,7 @@ RT_INLINE i32 micro_high(i32 a, i32 b)
 }
 #endif
 
-/* c + a * b, modulo 2^32. From the sums in C gcc 12 makes multiplications and additions in another order, and spills
- * them. */
+/* c + a * b, modulo 2^32. In assembly, as gcc 12 reorders the multiplications and additions of C code, and spills sums. */
 RT_INLINE i32 micro_mac(i32 c, i32 a, i32 b)
 {
 #if defined __GNUC__ && defined __thumb2__

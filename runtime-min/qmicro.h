@@ -20,8 +20,7 @@
 PARAMS(qmicro_pack)
 
 /* x: (n, in[2], x_pitch), of which cin channels; y: (n, out[2], y_pitch), of which cout. dilation: of rows alone. y is
- * clamped to [lo, hi]. Scratch: the
- * inputs of three pixels in 16 bits, and of one in 8. */
+ * clamped to [lo, hi]. Scratch: the inputs of three pixels in 16 bits, and of one in 8. */
 #define qmicro_PARAMS(X, V)                                                                                            \
     X(idx, n) V(idx, in, 2) V(idx, out, 2) X(idx, cin) X(idx, cout) V(idx, kernel, 2) V(idx, stride, 2) X(idx, dilation) \
     V(idx, pad, 2) X(idx, x_pitch) X(idx, y_pitch) X(idx, unit) X(int, x_zero) X(int, y_zero) X(int, lo) X(int, hi)

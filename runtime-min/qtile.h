@@ -192,7 +192,8 @@ TILE void qtile_any(dot_sums *c, const int R, const int V, const int apart, cons
 }
 
 #ifdef ONNXCC_PLAIN
-/* A tile of one pixel is told by its number of vectors; 0: of one, with an x of its own. */
+/* Tiles have one pixel. A tile is identified by its number of vectors; 0: one vector whose columns each have an x of their
+ * own. */
 #define qtile_of(R, V, apart) ((apart) ? 0 : (V))
 SHARED void qtile_run(int tile, const i16 *x, idx slot, const i8 *w, idx column, u8 *y, idx left,
                       const struct qtile_job *t)
@@ -244,8 +245,8 @@ TILE qtile_fn *qtile_of(const int R, const int V, const int apart)
 }
 #endif
 
-/* The division of a convolution into tiles: vectors of channels, pixels of a row. tile[i][j]: i, j: little rather than
- * big, along and across. */
+/* The division of a convolution into tiles: across: vectors of channels, along: pixels of a row. tile[i][j]: i = 0 for
+ * the big tiles along, 1 for the little ones; j the same across. */
 struct qtile_plan {
     struct tile_cut across, along;
     TILE_REF(qtile_fn) tile[2][2];

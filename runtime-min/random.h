@@ -5,7 +5,7 @@
 #include "rt.h"
 #include "math.h"
 
-/* seeded: the key is of an attribute `seed`, and the generator's own seed is of no effect. */
+/* seeded: the key is from an attribute `seed`, and the generator's own seed has no effect. */
 #define random_uniform_PARAMS(X, V) X(idx, count) X(i64, key) X(idx, seeded) X(f64, low) X(f64, high)
 #define random_normal_PARAMS(X, V) X(idx, count) X(i64, key) X(idx, seeded) X(f64, mean) X(f64, scale)
 /* x: (batch, classes), logarithms of the classes' weights; y: (batch, samples), each a class. Scratch: classes. */

@@ -90,8 +90,10 @@ HELPER R FN(reduce_map)(A v, A shift, int how)
 #else
     const u64 w = (u64)v;
     (void)shift;
+#if RT_IS_SIGNED(T)
     if (how == REDUCE_L1)
-        return (R)(RT_IS_SIGNED(T) && w >> 63 ? 0 - w : w);
+        return (R)(w >> 63 ? 0 - w : w);
+#endif
     return (R)(how == REDUCE_L2 || how == REDUCE_SUM_SQUARE ? w * w : w);
 #endif
 }
@@ -189,7 +191,7 @@ HELPER void FN(reduce_fold)(const T *x, idx at, idx width, const idx *axis, cons
                         FN(reduce_add)(&sum[j], &err[j], part[j], how);
                 }
 #if RT_IS_FLOAT(T)
-    for (idx j = 0; j < width; j++) /* after an overflow err is no error */
+    for (idx j = 0; j < width; j++) /* after an overflow err is infinite or NaN */
         sum[j] = err[j] - err[j] == 0 ? sum[j] + err[j] : sum[j];
 #endif
 }

@@ -252,6 +252,14 @@ HELPER void FN(rnn_pad)(T *y, const i32 *lengths, idx steps, idx batch, idx hidd
                 ST(y, rnn_row(steps, batch, directions, batch_first, t, d, b) * hidden + i, 0);
 }
 
+/* After the last step of direction d: zeros in y after the end of shorter sequences, the last state in y_h. */
+HELPER void FN(rnn_finish)(const A *h, T *y, T *y_h, const i32 *lengths, idx steps, idx batch, idx hidden,
+                           idx directions, int batch_first, idx d)
+{
+    FN(rnn_pad)(y, lengths, steps, batch, hidden, directions, batch_first, d);
+    FN(rnn_end)(h, y_h, batch, hidden, directions, batch_first, d);
+}
+
 /* The index in time of a sequence's step s; -1: the sequence has ended. */
 HELPER idx FN(rnn_time)(const i32 *lengths, idx b, idx s, idx steps, int reverse)
 {
@@ -328,8 +336,7 @@ KERNEL void FN(lstm)(const T *restrict g, const T *restrict r, const i32 *restri
             h = next;
             next = old;
         }
-        FN(rnn_pad)(y, lengths, p.steps, p.batch, n, p.directions, p.batch_first, d);
-        FN(rnn_end)(h, y_h, p.batch, n, p.directions, p.batch_first, d);
+        FN(rnn_finish)(h, y, y_h, lengths, p.steps, p.batch, n, p.directions, p.batch_first, d);
         FN(rnn_end)(c, y_c, p.batch, n, p.directions, p.batch_first, d);
     }
 }
@@ -423,8 +430,7 @@ KERNEL void FN(lstm_quantized)(const f32 *restrict g, const i8 *restrict r, cons
             h = next;
             next = old;
         }
-        FN(rnn_pad)(y, lengths, p.steps, p.batch, n, p.directions, p.batch_first, d);
-        FN(rnn_end)(h, y_h, p.batch, n, p.directions, p.batch_first, d);
+        FN(rnn_finish)(h, y, y_h, lengths, p.steps, p.batch, n, p.directions, p.batch_first, d);
         FN(rnn_end)(c, y_c, p.batch, n, p.directions, p.batch_first, d);
     }
 }
@@ -506,8 +512,7 @@ KERNEL void FN(gru)(const T *restrict g, const T *restrict r, const i32 *restric
             h = next;
             next = old;
         }
-        FN(rnn_pad)(y, lengths, p.steps, p.batch, n, p.directions, p.batch_first, d);
-        FN(rnn_end)(h, y_h, p.batch, n, p.directions, p.batch_first, d);
+        FN(rnn_finish)(h, y, y_h, lengths, p.steps, p.batch, n, p.directions, p.batch_first, d);
     }
 }
 REGISTER_KERNEL(gru, 8, 5, SCRATCH)
@@ -543,8 +548,7 @@ KERNEL void FN(rnn)(const T *restrict g, const T *restrict r, const i32 *restric
             h = next;
             next = old;
         }
-        FN(rnn_pad)(y, lengths, p.steps, p.batch, n, p.directions, p.batch_first, d);
-        FN(rnn_end)(h, y_h, p.batch, n, p.directions, p.batch_first, d);
+        FN(rnn_finish)(h, y, y_h, lengths, p.steps, p.batch, n, p.directions, p.batch_first, d);
     }
 }
 REGISTER_KERNEL(rnn, 7, 4, SCRATCH)

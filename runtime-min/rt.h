@@ -13,73 +13,7 @@ void *memset(void *, int, size_t);
 void *memmove(void *, const void *, size_t);
 
 #include "dialect.h" /* RT_ATTRIBUTE, RT_INF, ... */
-
-/* ---- element types: one tag each, used as suffix of kernels. Buffers are reused for other types, so all may alias. */
-#define RT_ALIAS RT_ATTRIBUTE((may_alias))
-typedef int8_t RT_ALIAS i8;
-typedef uint8_t u8; /* a character type: aliases anyway */
-typedef int16_t RT_ALIAS i16;
-typedef uint16_t RT_ALIAS u16;
-typedef int32_t RT_ALIAS i32;
-typedef uint32_t RT_ALIAS u32;
-typedef int64_t RT_ALIAS i64;
-typedef uint64_t RT_ALIAS u64;
-typedef float RT_ALIAS f32;
-typedef double RT_ALIAS f64;
-typedef u8 b8;         /* bool: 0 or 1 */
-typedef u16 f16, bf16; /* bit patterns */
-typedef u8 f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz, f8e8m0;
-typedef u8 f4e2m1, f6e2m3, f6e3m2, i4, u4, i2, u2; /* packed bytes: elements are accessed only by LD and ST */
-typedef struct {
-    f32 re, im;
-} RT_ALIAS c64;
-typedef struct {
-    f64 re, im;
-} RT_ALIAS c128;
-#ifndef ONNXCC_STRING
-#define ONNXCC_STRING
-/* A string: bytes, not followed by a NUL, and their number. 16 bytes on every machine. */
-typedef struct onnxcc_string {
-    const char *text;
-    uint64_t length;
-} RT_ATTRIBUTE((aligned(16), may_alias)) onnxcc_string;
-#endif
-typedef onnxcc_string str;
-
-/* Attributes of the emitted arrays of all models; PREFIX_WEIGHTS_SECTION and PREFIX_ARENA_SECTION place those of one. */
-#ifndef RT_CONST
-#define RT_CONST RT_ATTRIBUTE((aligned(16)))
-#endif
-#ifndef RT_ARENA
-#define RT_ARENA
-#endif
-typedef struct {
-    unsigned char a[64];
-} RT_ATTRIBUTE((aligned(64))) rt_align;
-
-/* Memory for an arena in a named section. For variables with such an attribute compilers write zeros into the program's
- * file; the assembler reserves the memory alone. */
-#if defined __GNUC__ && defined __ELF__ && !defined __TINYC__
-#define RT_DIGITS(n) #n
-#define RT_RESERVE(block, n, section)                                                                                  \
-    extern struct {                                                                                                    \
-        unsigned char bytes[n];                                                                                        \
-    } block __asm__(#block) RT_ATTRIBUTE((visibility("hidden")));                                                      \
-    __asm__(".pushsection " section ",\"aw\",%nobits\n"                                                               \
-            ".balign 64\n.global " #block "\n.hidden " #block "\n" #block ":\n.space " RT_DIGITS(n) "\n"               \
-            ".popsection\n")
-#else
-#define RT_RESERVE(block, n, section)                                                                                  \
-    static union {                                                                                                     \
-        unsigned char bytes[n];                                                                                        \
-        rt_align align;                                                                                                \
-    } block __attribute__((section(section)))
-#endif
-
-/* The arena is not NULL, and so no pointer into it: the C compiler can remove code for absent arguments of kernels. */
-#define RT_ARENA_GIVEN RT_ATTRIBUTE((nonnull(1)))
-
-typedef ptrdiff_t idx; /* a count of elements, or an offset in elements */
+#include "types.h"   /* f32, idx, RT_OK, ... */
 
 /* Arithmetic on sizes in emitted code: floor division and modulo (0 if b is 0), minimum, maximum. */
 static inline RT_ATTRIBUTE((unused)) idx rt_div(idx a, idx b)
@@ -166,7 +100,7 @@ static inline RT_ATTRIBUTE((unused)) idx rt_size(i64 v)
 #define RT_CAT4(a, b, c, d) RT_CAT4_(a, b, c, d)
 
 /* For #if: 1 where the kernel header defines row##t (row##t##_##u) as 1, else 0, also where it defines nothing of that
- * name: -Wundef has nothing to say. */
+ * name, so that -Wundef does not warn. */
 #define RT_TAKES(row, t) RT_TAKES_OF(RT_CAT(row, t))
 #define RT_TAKES2(row, t, u) RT_TAKES_OF(RT_CAT3(row, t, u))
 #define RT_TAKES_OF(value) RT_SECOND(RT_CAT(RT_TAKES_, value), 0, 0)
@@ -251,8 +185,7 @@ static inline RT_ATTRIBUTE((unused)) idx rt_size(i64 v)
 /* ---- declaration of kernels --------------------------------------------------------------------------------------
  * KERNEL void FN(softmax)(const T *restrict x, T *restrict y, struct softmax p) { ... }
  * By default they are inlined, so that the C compiler propagates the literal parameters. For small flash: with
- * ONNXCC_LIBRARY they are in libonnxcc-rt.a. ONNXCC_HOST: as in the
- * library, and registered for the compiler. */
+ * ONNXCC_LIBRARY they are in libonnxcc-rt.a. ONNXCC_HOST: as in the library, and registered for the compiler. */
 #define RT_FN(name) RT_CAT3(name, , T)      /* softmax_f32 */
 #define RT_FN2(name) RT_CAT4(name, , T, U)  /* cast_f32_i8 */
 #ifdef ONNXCC_LIBRARY /* the bodies are not used: REGISTER_KERNEL declares the library's functions */
@@ -263,11 +196,6 @@ static inline RT_ATTRIBUTE((unused)) idx rt_size(i64 v)
 #else
 #define FN RT_FN
 #define FN2 RT_FN2
-#endif
-#ifdef __OPTIMIZE__
-#define RT_INLINE static inline RT_ATTRIBUTE((always_inline, unused))
-#else /* a build for a debugger: copies gain nothing; inline, so that unused functions are removed */
-#define RT_INLINE static inline RT_ATTRIBUTE((unused))
 #endif
 #ifdef ONNXCC_HOST /* instances that only onnxcc calls, for folding */
 #define RT_FOLDS 1
@@ -287,18 +215,14 @@ static inline RT_ATTRIBUTE((unused)) idx rt_size(i64 v)
 #define HELPER RT_INLINE /* a function that only kernels call */
 #endif
 
-/* A function that kernels call, so large that there should be one copy. */
-#ifdef __OPTIMIZE__
-#define SHARED static RT_NOCLONE RT_ATTRIBUTE((noinline, unused))
-#else
-#define SHARED RT_INLINE
-#endif
-
 /* Parameters are declared once, as a list: #define softmax_PARAMS(X, V) X(idx, outer) X(idx, axis) V(idx, dim, 6)
  * then PARAMS(softmax) makes struct softmax. Field types: idx int i64 f32 f64. */
 #define RT_FIELD(type, name) type name;
 #define RT_ARRAY(type, name, n) type name[n];
-#define RT_STRUCT(k) struct k { k##_PARAMS(RT_FIELD, RT_ARRAY) };
+#define RT_STRUCT(k)                                                                                                   \
+    struct k {                                                                                                         \
+        k##_PARAMS(RT_FIELD, RT_ARRAY)                                                                                 \
+    };
 #ifdef ONNXCC_COMPILER
 #include "ir/kernel.h" /* compiler/ir/kernel.h: the same list as descriptors */
 #else
@@ -328,9 +252,6 @@ static inline RT_ATTRIBUTE((unused)) idx rt_size(i64 v)
 #define REGISTER_FALLIBLE REGISTER_KERNEL
 #define REGISTER_FALLIBLE2 REGISTER_KERNEL2
 #endif
-
-/* Status codes of kernels and of the emitted entry. */
-enum { RT_OK = 0, RT_BAD_SIZE = 1, RT_BAD_INDEX = 2, RT_BAD_VALUE = 3, RT_BAD_WEIGHTS = 4 };
 
 /* Index i, from the end if negative, on an axis of n; -1: outside. */
 HELPER idx rt_index(i64 i, idx n)

@@ -3,8 +3,6 @@
 #define ONNXCC_STATE_H
 #include "rt.h"
 
-enum { RT_BAD_STATE = 5 };
-
 /* FNV-1a of n bytes. */
 SHARED u64 rt_state_hash(const unsigned char *p, size_t n)
 {

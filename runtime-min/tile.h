@@ -26,14 +26,18 @@
 #define TILE_VECTORS 4
 #define TILE_ROWS(v) 1
 #define TILE_FEW(X) X(1, 1) X(1, 4)
+#elif VEC_CORTEX
+#define TILE_VECTORS 4
+#define TILE_ROWS(v) (TILE_SMALL ? 4 : (v) == 4 ? 5 : 6)
+#define TILE_FEW(X) X(1, 1) X(4, 1) X(1, 4) X(4, 4)
 #elif RT_VEC == 1
 #define TILE_VECTORS 4
 #define TILE_ROWS(v) ((v) == 4 ? 4 : (v) == 3 ? 5 : 6)
 #define TILE_FEW(X) X(1, 1) X(4, 1) X(1, 4) X(4, 4)
-#elif defined __ARM_FEATURE_MVE
+#elif VEC_MVE
 #define TILE_VECTORS 2
-#define TILE_ROWS(v) ((v) == 2 ? 2 : 4)
-#define TILE_FEW(X) X(1, 1) X(2, 1) X(1, 2) X(2, 2)
+#define TILE_ROWS(v) ((v) == 2 ? 3 : 6)
+#define TILE_FEW(X) X(1, 1) X(3, 1) X(1, 2) X(3, 2)
 #else
 #define TILE_VECTORS 2
 #define TILE_ROWS(v) ((v) == 2 ? 6 : 12)
@@ -70,6 +74,19 @@ TILE struct tile_cut tile_cut(idx n, const int upper, const int even)
     (void)even;
 #endif
     return c;
+}
+
+/* That of the columns, into vectors. With VEC_CORTEX no tile continues in the next panel. */
+TILE struct tile_cut tile_across(idx columns)
+{
+    const idx n = (columns + RT_VEC - 1) / RT_VEC;
+#if VEC_CORTEX && !TILE_SMALL
+    const int rest = (int)(n % TILE_VECTORS), little = rest ? rest : n ? TILE_VECTORS : 1;
+    const struct tile_cut c = {n < TILE_VECTORS ? little : TILE_VECTORS, little, n < TILE_VECTORS ? n : n - rest};
+    return c;
+#else
+    return tile_cut(n, TILE_VECTORS, 1);
+#endif
 }
 
 /* The parameters of all tiles of one pass. The sum is over `taps` stretches of `run` values of k, contiguous in x: with
@@ -157,6 +174,124 @@ TILE void tile_mac(vec *c, const int R, const int V, const f32 *x, const f32 *w,
         for (int v = 0; v < V; v++)
             c[v] = vec_fma(x[k], w[k * t->w_k + tile_column(v, t->lane, t->w_panel)], c[v]);
 }
+#elif VEC_CORTEX
+/* Two k at a time: one instruction loads the V weights of each, w0 to w3 and v0 to v3, and one those of a row of x. gcc
+ * alone would load them one by one, and copy what it has loaded. */
+#define TILE_LOAD(n, list, ...)                                                                                        \
+    __asm__("vldmia %[w], {" list "}\n\tadd %[w], %[next]"                                                             \
+            : [w] "+r"(w), __VA_ARGS__                                                                                 \
+            : [next] "r"(next), "m"(*(const f32(*)[n])w));
+#define TILE_WEIGHTS(a)                                                                                                \
+    if (V == 1)                                                                                                        \
+        TILE_LOAD(1, "%1", "=t"(a##0))                                                                                 \
+    else if (V == 2)                                                                                                   \
+        TILE_LOAD(2, "%1, %2", "=t"(a##0), "=t"(a##1))                                                                 \
+    else if (V == 3)                                                                                                   \
+        TILE_LOAD(3, "%1, %2, %3", "=t"(a##0), "=t"(a##1), "=t"(a##2))                                                 \
+    else                                                                                                               \
+        TILE_LOAD(4, "%1, %2, %3, %4", "=t"(a##0), "=t"(a##1), "=t"(a##2), "=t"(a##3))
+#define TILE_MLA(i, x, w) "vmla.f32 %[c" #i "], " x ", %[" w #i "]\n\t"
+#define TILE_MLA_1(x, w) TILE_MLA(0, x, w)
+#define TILE_MLA_2(x, w) TILE_MLA_1(x, w) TILE_MLA(1, x, w)
+#define TILE_MLA_3(x, w) TILE_MLA_2(x, w) TILE_MLA(2, x, w)
+#define TILE_MLA_4(x, w) TILE_MLA_3(x, w) TILE_MLA(3, x, w)
+#define TILE_SUM(r, i) [c##i] "+t"(c[r * V + i])
+#define TILE_SUMS_1(r) TILE_SUM(r, 0)
+#define TILE_SUMS_2(r) TILE_SUMS_1(r), TILE_SUM(r, 1)
+#define TILE_SUMS_3(r) TILE_SUMS_2(r), TILE_SUM(r, 2)
+#define TILE_SUMS_4(r) TILE_SUMS_3(r), TILE_SUM(r, 3)
+#define TILE_FROM(a, i) [a##i] "t"(a##i)
+#define TILE_FROM_1(a) TILE_FROM(a, 0)
+#define TILE_FROM_2(a) TILE_FROM_1(a), TILE_FROM(a, 1)
+#define TILE_FROM_3(a) TILE_FROM_2(a), TILE_FROM(a, 2)
+#define TILE_FROM_4(a) TILE_FROM_3(a), TILE_FROM(a, 3)
+#define TILE_ROW_TWO(r, n)                                                                                             \
+    __asm__("vldmia %[x]!, {s8, s9}\n\t" TILE_MLA_##n("s8", "w") TILE_MLA_##n("s9", "v")                               \
+            : [x] "+r"(x##r), TILE_SUMS_##n(r)                                                                         \
+            : TILE_FROM_##n(w), TILE_FROM_##n(v), "m"(*(const f32(*)[2])x##r)                                          \
+            : "s8", "s9");
+#define TILE_ROW_ONE(r, n)                                                                                             \
+    __asm__("vldr s8, [%[x]]\n\t" TILE_MLA_##n("s8", "w")                                                              \
+            : TILE_SUMS_##n(r)                                                                                         \
+            : [x] "r"(x##r), TILE_FROM_##n(w), "m"(*x##r)                                                              \
+            : "s8");
+#define TILE_ROW(r, row)                                                                                               \
+    if (R > r) {                                                                                                       \
+        if (V == 1)                                                                                                    \
+            row(r, 1)                                                                                                  \
+        else if (V == 2)                                                                                               \
+            row(r, 2)                                                                                                  \
+        else if (V == 3)                                                                                               \
+            row(r, 3)                                                                                                  \
+        else                                                                                                           \
+            row(r, 4)                                                                                                  \
+    }
+#define TILE_TWO(r) TILE_ROW(r, TILE_ROW_TWO)
+#define TILE_ONE(r) TILE_ROW(r, TILE_ROW_ONE)
+TILE void tile_mac(vec *c, const int R, const int V, const f32 *x, const f32 *w, const struct tile_job *t)
+{
+    register f32 w0 __asm__("s0"), w1 __asm__("s1"), w2 __asm__("s2"), w3 __asm__("s3");
+    register f32 v0 __asm__("s4"), v1 __asm__("s5"), v2 __asm__("s6"), v3 __asm__("s7");
+    const idx next = t->w_k * (idx)sizeof *w;
+    const f32 *x0 = x, *x1 = R > 1 ? x + t->at[1] : x, *x2 = R > 2 ? x + t->at[2] : x, *x3 = R > 3 ? x + t->at[3] : x,
+              *x4 = R > 4 ? x + t->at[4] : x, *x5 = R > 5 ? x + t->at[5] : x;
+    idx k = t->run - 2;
+    for (; k >= 0; k -= 2) {
+        TILE_WEIGHTS(w)
+        TILE_WEIGHTS(v)
+        TILE_TWO(0) TILE_TWO(1) TILE_TWO(2) TILE_TWO(3) TILE_TWO(4) TILE_TWO(5)
+    }
+    if (k == -1) {
+        TILE_WEIGHTS(w)
+        TILE_ONE(0) TILE_ONE(1) TILE_ONE(2) TILE_ONE(3) TILE_ONE(4) TILE_ONE(5)
+    }
+}
+#elif VEC_MVE
+/* Vectors are multiplied by general registers, which leaves more for sums; in tiles of two vectors two k at a time, and one
+ * instruction loads those of a row of x. gcc alone would copy and spill sums. */
+#define TILE_LOAD "vldrw.u32 %q[w0], [%[w]]\n\tvldrw.u32 %q[w1], [%[w], #16]\n\tadd %[w], %[next]\n\t"
+#define TILE_PAIR(r) "ldrd %[a], %[b" #r "], [%[x" #r "]], #8\n\t" TILE_ADD(r, "a")
+#define TILE_ADD(r, a) "vfma.f32 %q[c" #r "0], %q[w0], %[" a "]\n\tvfma.f32 %q[c" #r "1], %q[w1], %[" a "]\n\t"
+#define TILE_ROW(r) [x##r] "+r"(x##r), [b##r] "=&r"(b##r), [c##r##0] "+w"(c[r * V]), [c##r##1] "+w"(c[r * V + 1])
+#define TILE_TWO(loads, adds, ...)                                                                                     \
+    __asm__("dls lr, %[k]\n\t"                                                                                         \
+            "0:\n\t" TILE_LOAD loads TILE_LOAD adds "le lr, 0b"                                                        \
+            : [w] "+r"(w), [w0] "=&w"(w0), [w1] "=&w"(w1), [a] "=&r"(a), __VA_ARGS__                                   \
+            : [next] "r"(next), [k] "r"(left >> 1)                                                                     \
+            : "lr", "memory");
+#define TILE_ONE(r)                                                                                                    \
+    if (R > r) {                                                                                                       \
+        const f32 one = x##r[k];                                                                                       \
+        c[r * V] = vec_fma_n(w0, one, c[r * V]);                                                                       \
+        if (V > 1)                                                                                                     \
+            c[r * V + 1] = vec_fma_n(w1, one, c[r * V + 1]);                                                           \
+    }
+TILE void tile_mac(vec *c, const int R, const int V, const f32 *x, const f32 *w, const struct tile_job *t)
+{
+    const f32 *x0 = x, *x1 = R > 1 ? x + t->at[1] : x, *x2 = R > 2 ? x + t->at[2] : x, *x3 = R > 3 ? x + t->at[3] : x,
+              *x4 = R > 4 ? x + t->at[4] : x, *x5 = R > 5 ? x + t->at[5] : x;
+    idx left = t->run;
+#ifdef RT_FUSED
+    const idx next = t->w_k * (idx)sizeof *w;
+    if (V == 2 && left > 1) {
+        vec w0, w1;
+        i32 a, b0, b1, b2;
+        if (R == 1)
+            TILE_TWO(TILE_PAIR(0), TILE_ADD(0, "b0"), TILE_ROW(0))
+        else if (R == 2)
+            TILE_TWO(TILE_PAIR(0) TILE_PAIR(1), TILE_ADD(0, "b0") TILE_ADD(1, "b1"), TILE_ROW(0), TILE_ROW(1))
+        else
+            TILE_TWO(TILE_PAIR(0) TILE_PAIR(1) TILE_PAIR(2), TILE_ADD(0, "b0") TILE_ADD(1, "b1") TILE_ADD(2, "b2"),
+                     TILE_ROW(0), TILE_ROW(1), TILE_ROW(2))
+        left &= 1;
+    }
+#endif
+    for (idx k = 0, l = 0; k < left; k++, l += t->w_k) {
+        const vec w0 = vec_load(w + l);
+        const vec w1 = V > 1 ? vec_load(w + l + RT_VEC) : w0;
+        TILE_ONE(0) TILE_ONE(1) TILE_ONE(2) TILE_ONE(3) TILE_ONE(4) TILE_ONE(5)
+    }
+}
 #else
 TILE void tile_mac(vec *c, const int R, const int V, const f32 *x, const f32 *w, const struct tile_job *t)
 {
@@ -180,7 +315,7 @@ TILE void tile_mac(vec *c, const int R, const int V, const f32 *x, const f32 *w,
     if (R > r) {                                                                                                       \
         a = vec_splat(R <= TILE_LOOSE ? at[r % TILE_LOOSE][k]                                                \
                                 : (r < 3 ? x : r < 6 ? x3 : r < 9 ? x6 : r < 12 ? x9 : x12)[r % 3 * step]);            \
-        c[r * V] = vec_fma(a, w0, c[r * V]);                                                                             \
+        c[r * V] = vec_fma(a, w0, c[r * V]);                                                                           \
         if (V > 1)                                                                                                     \
             c[r * V + 1] = vec_fma(a, w1, c[r * V + 1]);                                                                         \
         if (V > 2)                                                                                                     \
@@ -193,6 +328,12 @@ TILE void tile_mac(vec *c, const int R, const int V, const f32 *x, const f32 *w,
     }
 }
 #endif
+#undef TILE_LOAD
+#undef TILE_PAIR
+#undef TILE_ADD
+#undef TILE_ROW
+#undef TILE_TWO
+#undef TILE_ONE
 
 /* Sets the stride of the rows of x. */
 TILE void tile_rows(struct tile_job *t, idx step)
@@ -203,18 +344,38 @@ TILE void tile_rows(struct tile_job *t, idx step)
 }
 
 /* Stores c, clamped to [lo, hi]. */
-TILE void tile_store(const vec *c, const int R, const int V, f32 *y, idx pitch, idx last, f32 lo, f32 hi)
+TILE void tile_store(vec *c, const int R, const int V, f32 *y, idx pitch, idx last, f32 lo, f32 hi)
 {
     const vec low = vec_splat(lo), high = vec_splat(hi);
+#if VEC_CORTEX /* whose comparisons take as many instructions as all else here */
+#define TILE_CLAMPED(v) v
+#define TILE_ELEMENT(r, v)                                                                                             \
+    if (R > r && V > v)                                                                                                \
+        c[r * V + v] = vec_max(low, c[r * V + v]);
+    if (lo > -RT_INF) {
+        TILE_EACH_ELEMENT(TILE_ELEMENT)
+    }
+#undef TILE_ELEMENT
+#define TILE_ELEMENT(r, v)                                                                                             \
+    if (R > r && V > v)                                                                                                \
+        c[r * V + v] = vec_min(high, c[r * V + v]);
+    if (hi < RT_INF) {
+        TILE_EACH_ELEMENT(TILE_ELEMENT)
+    }
+#undef TILE_ELEMENT
+#else
+#define TILE_CLAMPED(v) vec_min(high, vec_max(low, v))
+#endif
 #define TILE_ELEMENT(r, v)                                                                                             \
     if (R > r && V > v) {                                                                                              \
         if (v < V - 1)                                                                                                 \
-            vec_store(y + r * pitch + v * RT_VEC, vec_min(high, vec_max(low, c[r * V + v])));                               \
+            vec_store(y + r * pitch + v * RT_VEC, TILE_CLAMPED(c[r * V + v]));                                         \
         else                                                                                                           \
-            vec_store_some(y + r * pitch + v * RT_VEC, vec_min(high, vec_max(low, c[r * V + v])), last);                    \
+            vec_store_some(y + r * pitch + v * RT_VEC, TILE_CLAMPED(c[r * V + v]), last);                              \
     }
     TILE_EACH_ELEMENT(TILE_ELEMENT)
 #undef TILE_ELEMENT
+#undef TILE_CLAMPED
 }
 
 /* y = x w for n times R rows from x on and V vectors of columns from w on; the last vector has `last` elements. c: the
@@ -248,8 +409,8 @@ TILE void tile_any(vec *c, const int R, const int V, const f32 *x, const f32 *w,
 }
 
 #ifdef ONNXCC_PLAIN
-/* Without pointers to functions: a tile has one row, and is told by its number of vectors. TILE_DO(run, tile, ...) calls
- * `run` with it. */
+/* Without pointers to functions: a tile has one row, and is identified by its number of vectors. TILE_DO(run, tile, ...)
+ * calls `run` with it. */
 #define TILE_DO(run, tile, ...) run(tile, __VA_ARGS__)
 #define TILE_REF(fn) int
 #define tile_of(R, V) (V)
@@ -270,17 +431,18 @@ typedef void tile_fn(const f32 *x, const f32 *w, const f32 *b, const f32 *r, f32
                                const struct tile_job *t)                                                               \
     {                                                                                                                  \
         vec c[R * V];                                                                                                  \
-        tile_any(c, R, V, x, w, b, r, y, last, n, t);                                                                     \
+        tile_any(c, R, V, x, w, b, r, y, last, n, t);                                                                  \
     }
 #if TILE_SMALL
 #define TILE_EACH TILE_FEW
 #else
 #define TILE_EACH(X)                                                                                                   \
-    X(1, 1) X(2, 1) X(3, 1) X(4, 1) X(5, 1) X(6, 1) X(7, 1) X(8, 1) X(9, 1) X(10, 1) X(11, 1) X(12, 1) X(13, 1) X(14, 1) \
+    X(1, 1) X(2, 1) X(3, 1) X(4, 1) X(5, 1) X(6, 1) X(7, 1) X(8, 1) X(9, 1) X(10, 1) X(11, 1) X(12, 1) X(13, 1) X(14, 1)\
     X(1, 2) X(2, 2) X(3, 2) X(4, 2) X(5, 2) X(6, 2) X(7, 2) X(8, 2) X(9, 2) X(10, 2) X(11, 2) X(12, 2)                 \
     X(1, 3) X(2, 3) X(3, 3) X(4, 3) X(5, 3) X(6, 3) X(7, 3) X(8, 3) X(1, 4) X(2, 4) X(3, 4) X(4, 4) X(5, 4) X(6, 4)
 #endif
 TILE_EACH(TILE_DEFINE)
+#undef TILE_DEFINE
 
 /* The function for R rows and V vectors; V is a literal. */
 TILE tile_fn *tile_of(const int R, const int V)
@@ -303,7 +465,7 @@ TILE tile_fn *tile_of(const int R, const int V)
     };                                                                                                                 \
     TILE struct name name(idx m, idx n)                                                                                \
     {                                                                                                                  \
-        const struct tile_cut across = tile_cut((n + RT_VEC - 1) / RT_VEC, TILE_VECTORS, 1);                           \
+        const struct tile_cut across = tile_across(n);                                                                 \
         const struct tile_cut rows = tile_cut(m, TILE_ROWS(across.big), 1);                                            \
         const struct name c = {                                                                                        \
             .rows = rows,                                                                                              \

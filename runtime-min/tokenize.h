@@ -3,9 +3,9 @@
 #define ONNXCC_TOKENIZE_H
 #include "characters.h"
 
-/* keep: the matches are the tokens, not what is between them; least: the characters that a token has at least; mark: rows
- * begin and end with marks; upper: the tokens of a row, with marks */
-#define tokenize_PARAMS(X, V) X(idx, count) X(idx, levels) X(int, keep) X(idx, least) X(int, mark) X(idx, upper)
+/* keep: the matches are the tokens, rather than separators; min_characters: of a token; mark: rows begin and end with
+ * marks; upper: the maximal tokens of a row, marks included */
+#define tokenize_PARAMS(X, V) X(idx, count) X(idx, levels) X(int, keep) X(idx, min_characters) X(int, mark) X(idx, upper)
 PARAMS(tokenize)
 
 /* What precedes a byte of a text, or is the byte: nothing, a word character, a newline, another byte. */
@@ -13,7 +13,7 @@ enum { TOKEN_EDGE, TOKEN_WORD, TOKEN_LINE, TOKEN_OTHER };
 /* An automaton, as numbers: its place in the table, its classes, the dead state, the first state by what precedes. */
 enum { TOKEN_TABLE, TOKEN_CLASSES, TOKEN_DEAD, TOKEN_START, TOKEN_HEAD = TOKEN_START + 4 };
 
-/* A text of which the bytes from `at` on are not cut yet; at > s.length: not even an empty rest. */
+/* A text whose bytes from `at` on are not cut yet; at > s.length: nothing is left, not even an empty string. */
 typedef struct rt_rest {
     str s;
     u64 at;
@@ -72,7 +72,7 @@ HELPER int rt_token_search(const i32 *head, const u16 *table, str s, u64 *at, u6
     return 0;
 }
 
-/* The next match, or the next piece between matches, of at least p.least characters. False: none. */
+/* The next match, or the next piece between matches, of at least p.min_characters characters. False: none. */
 HELPER int rt_token_cut(const i32 *head, const u16 *table, rt_rest *of, struct tokenize p, str *piece)
 {
     const str s = of->s;
@@ -86,7 +86,7 @@ HELPER int rt_token_cut(const i32 *head, const u16 *table, rt_rest *of, struct t
         of->at = !found ? s.length + 1 : at + n;
         piece->text = s.text ? s.text + begin : s.text;
         piece->length = end - begin;
-        const int enough = rt_token_characters(piece->text, piece->length) >= (u64)p.least;
+        const int enough = rt_token_characters(piece->text, piece->length) >= (u64)p.min_characters;
         if (found && (p.keep ? !enough : !n)) /* goes on behind one character */
             for (of->at = at + 1; of->at < s.length && rt_token_inside(s.text[of->at]);)
                 of->at++;

@@ -11,17 +11,18 @@
 
 #if !RT_HAS_VECTORS
 #define RT_VEC 1
-#elif defined __AVX512F__ && defined __AVX512VL__
-#include <immintrin.h>
-#define RT_VEC 16
 #elif defined __AVX__
 #include <immintrin.h>
+#if defined __AVX512F__ && defined __AVX512VL__
+#define RT_VEC 16
+#else
 #define RT_VEC 8
+#endif
+#elif defined __SSE4_1__
+#include <smmintrin.h>
+#define RT_VEC 4
 #elif defined __SSE2__
 #include <emmintrin.h>
-#ifdef __SSE4_1__
-#include <smmintrin.h>
-#endif
 #define RT_VEC 4
 #elif defined __aarch64__ /* not 32-bit ARM, whose vectors flush subnormal numbers */
 #include <arm_neon.h>
@@ -29,11 +30,22 @@
 #elif defined __ARM_FEATURE_MVE && __ARM_FEATURE_MVE & 2
 #include <arm_mve.h>
 #define RT_VEC 4
+#define VEC_MVE 1
 #elif defined __wasm_simd128__
 #include <wasm_simd128.h>
 #define RT_VEC 4
 #else
 #define RT_VEC 1
+#endif
+
+#ifndef VEC_MVE
+#define VEC_MVE 0
+#endif
+/* Scalars of a Cortex-M with a floating-point unit. */
+#if RT_VEC == 1 && defined __GNUC__ && defined __ARM_FP && __ARM_FP & 4 && __ARM_ARCH_PROFILE == 'M'
+#define VEC_CORTEX 1
+#else
+#define VEC_CORTEX 0
 #endif
 
 #if RT_VEC == 1
@@ -104,7 +116,10 @@ RT_INLINE vec vec_splat(f32 v)
 /* a * b + c: rounded once with RT_FUSED if the processor supports it, else twice. */
 RT_INLINE vec vec_fma(vec a, vec b, vec c)
 {
-#ifndef RT_FUSED
+#if VEC_CORTEX /* rounds twice; gcc and clang prefer two instructions */
+    __asm__("vmla.f32 %0, %1, %2" : "+t"(c) : "t"(a), "t"(b));
+    return c;
+#elif !defined RT_FUSED
     return a * b + c;
 #elif RT_VEC == 16
     return (vec)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
@@ -119,27 +134,54 @@ RT_INLINE vec vec_fma(vec a, vec b, vec c)
 #endif
 }
 
+#if VEC_MVE
+/* vec_fma() by one number. */
+RT_INLINE vec vec_fma_n(vec a, f32 b, vec c)
+{
+#ifdef RT_FUSED
+    return (vec)vfmaq_n_f32((float32x4_t)c, (float32x4_t)a, b);
+#else
+    return a * vec_splat(b) + c;
+#endif
+}
+#endif
+
 /* The elementwise maximum, and the minimum; NaN if b is (then a must not be). */
-#if RT_VEC == 16
-#define RT_EXTREME(name, is, op) (vec)_mm512_##name##_ps((__m512)a, (__m512)b)
+#if RT_VEC == 1
+#define VEC_OF_BOTH(name, is, op) a op b ? a : b
+#elif RT_VEC == 16
+#define VEC_OF_BOTH(name, is, op) (vec)_mm512_##name##_ps((__m512)a, (__m512)b)
 #elif RT_VEC == 8
-#define RT_EXTREME(name, is, op) (vec)_mm256_##name##_ps((__m256)a, (__m256)b)
+#define VEC_OF_BOTH(name, is, op) (vec)_mm256_##name##_ps((__m256)a, (__m256)b)
 #elif defined __SSE2__
-#define RT_EXTREME(name, is, op) (vec)_mm_##name##_ps((__m128)a, (__m128)b)
+#define VEC_OF_BOTH(name, is, op) (vec)_mm_##name##_ps((__m128)a, (__m128)b)
 #elif defined __aarch64__ /* vmaxq_f32 orders 0 and -0 differently */
-#define RT_EXTREME(name, is, op)                                                                                       \
+#define VEC_OF_BOTH(name, is, op)                                                                                      \
     (vec)vbslq_f32(vc##is##q_f32((float32x4_t)a, (float32x4_t)b), (float32x4_t)a, (float32x4_t)b)
 #elif defined __wasm_simd128__ /* the second if it is less, or greater, else the first */
-#define RT_EXTREME(name, is, op) (vec)wasm_f32x4_p##name((v128_t)b, (v128_t)a)
-#elif RT_VEC == 4
-#define RT_EXTREME(name, is, op)                                                                                       \
-    (vec)vpselq_f32((float32x4_t)a, (float32x4_t)b, vcmp##is##q_f32((float32x4_t)a, (float32x4_t)b))
+#define VEC_OF_BOTH(name, is, op) (vec)wasm_f32x4_p##name((v128_t)b, (v128_t)a)
+#elif VEC_MVE && defined __GNUC__ && !defined __clang__ /* gcc moves the intrinsics' masks to a register and back */
+#define VEC_EXTREME(name, is)                                                                                          \
+    RT_INLINE vec vec_##name(vec a, vec b)                                                                             \
+    {                                                                                                                  \
+        vec v;                                                                                                         \
+        mve_pred16_t mask;                                                                                             \
+        __asm__("vcmp.f32 " #is ", %q2, %q3\n\tvpsel %q0, %q2, %q3" : "=w"(v), "=Up"(mask) : "w"(a), "w"(b));          \
+        (void)mask;                                                                                                    \
+        return v;                                                                                                      \
+    }
+VEC_EXTREME(max, gt)
+VEC_EXTREME(min, lt)
+#undef VEC_EXTREME
 #else
-#define RT_EXTREME(name, is, op) a op b ? a : b
+#define VEC_OF_BOTH(name, is, op)                                                                                      \
+    (vec)vpselq_f32((float32x4_t)a, (float32x4_t)b, vcmp##is##q_f32((float32x4_t)a, (float32x4_t)b))
 #endif
-RT_INLINE vec vec_max(vec a, vec b) { return RT_EXTREME(max, gt, >); }
-RT_INLINE vec vec_min(vec a, vec b) { return RT_EXTREME(min, lt, <); }
-#undef RT_EXTREME
+#ifdef VEC_OF_BOTH
+RT_INLINE vec vec_max(vec a, vec b) { return VEC_OF_BOTH(max, gt, >); }
+RT_INLINE vec vec_min(vec a, vec b) { return VEC_OF_BOTH(min, lt, <); }
+#undef VEC_OF_BOTH
+#endif
 
 #ifdef ONNXCC_PLAIN /* n is at least 1 */
 RT_INLINE vec vec_load_some(const f32 *p, idx n)

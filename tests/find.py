@@ -67,7 +67,7 @@ def cases_that_say(folder, pattern, heads, operators):
     for file in sorted((HERE / folder).glob(pattern)):
         for case in re.split(rf"^(?={heads} )", file.read_text(), flags=re.M)[1:]:
             if word.search(case):
-                yield re.match(rf"{heads} (.*)", case)[1].replace(" ", "?")
+                yield re.sub(r"[^\w/-]", "?", re.match(rf"{heads} (.*)", case)[1])     # a pattern without a quote or a blank
 
 
 def of_operators(cache, operators):
@@ -86,7 +86,7 @@ def of_operators(cache, operators):
 
 
 def touches(parts, what):
-    """Does a test of these parts, files or whole rooms, test `what`, a file or a room?"""
+    """Does a test of these parts, files or whole folders, test `what`, a file or a folder?"""
     return any(p == what or p.startswith(what + "/") or what.startswith(p + "/") for p in parts)
 
 

@@ -1,5 +1,5 @@
 """Several tests of suite/run in one translation unit: the kernels that they share take most of a C compiler's time."""
-MOST, BYTES = 24, 1 << 20       # tests, and bytes of C
+MAX_TESTS, BYTES = 24, 1 << 20       # tests, and bytes of C
 
 
 def together(folders):
@@ -8,7 +8,7 @@ def together(folders):
     units, names, size = [], set(), 0
     for folder in folders:
         more = (folder / "m.c").stat().st_size
-        if not units or len(units[-1]) == MOST or size + more > BYTES or folder.name in names:
+        if not units or len(units[-1]) == MAX_TESTS or size + more > BYTES or folder.name in names:
             units.append([])
             names, size = set(), 0
         units[-1].append(folder)

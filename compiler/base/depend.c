@@ -3,8 +3,8 @@
 #include "base/output.h"
 #include "base/util.h"
 
-typedef VEC(const char *) Files;
-PART(Files, inputs)
+typedef VEC(const char *) DependencyList;
+PART(DependencyList, inputs)
 
 void depend_input(const char *file)
 {

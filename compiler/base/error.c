@@ -117,9 +117,9 @@ const char *printable(Name n)
 static Kind *kind_of(const char *format, const char *code, bool warning)
 {
     Errors *const e = &diagnostics()->state;
-    for (int i = 0; i < e->kinds.n; i++)
-        if (e->kinds.at[i].format == format && strcmp(e->kinds.at[i].code, code) == 0)
-            return &e->kinds.at[i];
+    EACH_AT (kind, e->kinds)
+        if (kind->format == format && strcmp(kind->code, code) == 0)
+            return kind;
     Kind k = {format, code, warning, 0, 0};
     vec_push(&e->kinds, k);
     return &e->kinds.at[e->kinds.n - 1];
@@ -129,7 +129,7 @@ static Kind *kind_of(const char *format, const char *code, bool warning)
 static const char *persistent(const char *s, size_t n)
 {
     Text safe = {0};
-    text_printable(&safe, s, n < MAX_BYTES ? n : MAX_BYTES, true);
+    text_printable(&safe, s, n < MAX_BYTES ? n : MAX_BYTES, false);
     text_put(&safe, n > MAX_BYTES ? "..." : "");
     return name_bytes(safe.s, safe.n)->s;
 }
@@ -205,17 +205,7 @@ void note_help_text(const char *s)
         say(&(Message){SAY_HELP, "", "", persistent(s, strlen(s)), ""});
 }
 
-void note(const char *format, ...)
-{
-    const TextMark mark = text_mark();
-    Text t = {0};
-    va_list args;
-    va_start(args, format);
-    text_vput(&t, format, args);
-    va_end(args);
-    say_message(&(Message){SAY_NOTE, "", "", t.s, ""});
-    text_release(mark);
-}
+void note_text(const char *s) { say_message(&(Message){SAY_NOTE, "", "", s, ""}); }
 
 Deferred *errors_defer(void)
 {
@@ -244,8 +234,7 @@ void errors_report(const Deferred *h)
     e->errors += h->before.errors;
     e->warnings += h->before.warnings;
     e->last_hidden = h->before.last_hidden;
-    for (int i = 0; i < h->before.kinds.n; i++) {
-        const Kind *said = &h->before.kinds.at[i];
+    EACH_AT (said, h->before.kinds) {
         Kind *k = kind_of(said->format, said->code, said->warning);
         k->n += said->n;
         k->hidden += said->hidden;
@@ -264,8 +253,7 @@ const char *deferred_text(const Deferred *h)
 
 bool deferred_are(const Deferred *h, const char *const *codes, const char *nowhere)
 {
-    for (int i = 0; i < h->list.n; i++) {
-        const Message *m = &h->list.at[i];
+    EACH_AT (m, h->list) {
         bool found = m->severity != SAY_ERROR;
         for (int k = 0; codes[k] && !found; k++)
             found = !strcmp(m->code, codes[k]) && strcmp(m->path, nowhere) != 0;
@@ -306,9 +294,9 @@ void stop_on_errors(void)
     const Errors *const e = &diagnostics()->state;
     if (!e->errors)
         return;
-    for (int i = 0; i < e->kinds.n; i++)
-        if (e->kinds.at[i].hidden)
-            say_hidden(&e->kinds.at[i]);
+    EACH_AT (kind, e->kinds)
+        if (kind->hidden)
+            say_hidden(kind);
     say_sum(e);
     show_deferred();
     stop_run(EXIT_MODEL);

@@ -31,7 +31,8 @@ void text_printable(Text *t, const char *s, size_t n, bool lines);
 int error_count(void);  /* errors so far */
 void error_reset(void); /* sets the counts to 0 and forgets the texts */
 /* Prints a piece of the output of -v, -d and --remarks. */
-void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+#define note(...) note_text(text_format(__VA_ARGS__))
+void note_text(const char *s);
 /* Deferred diagnostics: from errors_defer to errors_resume, which returns the number of errors, messages are collected;
  * errors_report prints and counts them. deferred_text: the first line of the first error. */
 typedef struct Deferred Deferred;

@@ -31,6 +31,8 @@ typedef struct Options {
     const char *list_ops;         /* format: "text", "markdown" or "json"; NULL: not given */
     const char *custom_stub;      /* a file to start from; NULL: none */
     const char *ticks;            /* a file of ticks for the report; NULL: none */
+    const char *object;           /* the compiled C, for the report; NULL: none */
+    const char *object_by;        /* ... its compiler and options; NULL: not known */
     const char *map;              /* the file of --map; NULL: none */
     const char *emit_test;        /* a C file of inputs and results; NULL: none */
     const char *test_data;        /* ... the folder that has them; NULL: random ones */
@@ -50,7 +52,12 @@ typedef struct Options {
         int64_t dim[MAX_RANK];
     }) shapes;
     VEC(struct ConstOption { const char *input, *file; }) consts;
-    VEC(const char *) taps, untils, froms;               /* names of tensors; a tap may be "all" */
+    VEC(const char *) taps, untils, froms; /* names of tensors; a tap may be "all" */
+    VEC(struct InnerTap {
+        const char *tensor;
+        int type, rank; /* if an iteration may change its size: the last value is the output; type 0: all are stacked */
+    }) inner;           /* tensors inside of nodes that taps ask for and that can be outputs */
+    bool outer_taps, loose_taps; /* "all" means the main graph; taps that cannot be outputs are left out */
     VEC(struct StateOption { Pattern out, in; }) states; /* a * in both stands for the same text */
     VEC(struct CustomOption {
         const char *name; /* DOMAIN.OPERATOR */

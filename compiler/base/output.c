@@ -165,8 +165,8 @@ static void check_spared(const char *path)
     struct stat st;
     if (!strcmp(path, "-") || stat(path, &st))
         return;
-    for (int i = 0; i < outputs()->inputs.n; i++)
-        if (outputs()->inputs.at[i].device == st.st_dev && outputs()->inputs.at[i].inode == st.st_ino)
+    EACH_AT (input, outputs()->inputs)
+        if (input->device == st.st_dev && input->inode == st.st_ino)
             fail(EXIT_USAGE, "%s: cannot write: the model is read from this file", path);
 }
 

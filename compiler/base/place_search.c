@@ -363,8 +363,7 @@ static int luby(int i)
 
 Search *search_new(const Buffer *b, int n, const Interference *conflicts)
 {
-    Search *s = NEW(Search);
-    *s = (Search){.n = n, .conflicts = conflicts, .random = 3};
+    Search *s = NEW_COPY((Search){.n = n, .conflicts = conflicts, .random = 3});
     s->item = NEWS(Item, n);
     s->done = NEWS(int, n);
     s->trail = NEWS(struct Trail, conflicts->start[n] + 1);

@@ -254,3 +254,11 @@ void *vec_fit(void *at, int n, int *cap, size_t size)
     *cap = n;
     return fit;
 }
+
+int find_element(const void *at, int n, size_t size, const void *x)
+{
+    for (int i = 0; i < n; i++)
+        if (!memcmp((const char *)at + (size_t)i * size, x, size))
+            return i;
+    return -1;
+}

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <string.h>
 
 #include "base/part.h"
 
@@ -23,6 +24,7 @@ void *big_alloc(size_t bytes);
 void big_free(void *p);
 #define NEW(T) ((T *)pool_alloc(sizeof(T)))
 #define NEWS(T, n) ((T *)pool_alloc(sizeof(T) * (size_t)(n)))
+#define NEW_COPY(...) memcpy(pool_alloc(sizeof(__VA_ARGS__)), &(__VA_ARGS__), sizeof(__VA_ARGS__)) /* of an object */
 
 /* A growing array in the pool: VEC(Node *) v = {0}; vec_push(&v, n); v.at[i], v.n */
 #define VEC(...)                                                                                                       \
@@ -35,3 +37,12 @@ void big_free(void *p);
 void *vec_more(void *at, int *cap, size_t size);
 #define vec_trim(v) ((v)->at = vec_fit((v)->at, (v)->n, &(v)->cap, sizeof *(v)->at)) /* reduces the capacity to n */
 void *vec_fit(void *at, int n, int *cap, size_t size);
+/* The index of the first element with the bytes of x; -1: none. vec_add: adds x if there is none. */
+#define vec_find(v, x) find_element((v)->at, (v)->n, sizeof *(v)->at, (__typeof__((v)->at[0])[]){x})
+#define vec_has(v, x) (vec_find(v, x) >= 0)
+#define vec_add(v, x) ((void)(vec_has(v, x) || (vec_push(v, x), 0)))
+int find_element(const void *at, int n, size_t size, const void *x);
+/* The elements of a VEC in turn: p points to each, x is each. The loop may not add any. */
+#define EACH_AT(p, v) for (__typeof__((v).at[0]) *p = (v).at; p < (v).at + (v).n; p++)
+#define EACH_OF(x, v)                                                                                                  \
+    for (__typeof__((v).at[0]) *x##_at = (v).at, x; x##_at < (v).at + (v).n && (x = *x##_at, 1); x##_at++)

@@ -257,3 +257,9 @@ const char *text_format(const char *format, ...)
     text_release(mark);
     return s;
 }
+
+const char *base_name(const char *file)
+{
+    const char *slash = strrchr(file, '/');
+    return slash ? slash + 1 : file;
+}

@@ -31,6 +31,8 @@ Name name_until(const char **s, const char *ends); /* takes the bytes up to one 
 bool name_is(Name a, const char *s);
 bool name_is_identifier(Name n); /* of C */
 
+typedef VEC(Name) Names;
+
 static inline int compare_numbers(int64_t a, int64_t b) { return (a > b) - (a < b); }
 
 /* A pool-allocated hash table from pointers (names, values) to pointers. */
@@ -54,6 +56,7 @@ void text_put(Text *t, const char *format, ...) __attribute__((format(printf, 2,
 void text_vput(Text *t, const char *format, va_list args);
 void text_bytes(Text *t, const void *bytes, size_t n);
 void text_flush(Text *t);
+const char *base_name(const char *file); /* without its folder */
 /* A formatted text, valid until the run ends. */
 const char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* text_release frees the bytes of all texts begun or grown since the mark; without it they live until the run ends. */

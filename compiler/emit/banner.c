@@ -5,12 +5,6 @@
 
 /* ---- the command ------------------------------------------------------------------------------------------------- */
 
-const char *base_name(const char *file)
-{
-    const char *slash = strrchr(file, '/');
-    return slash ? slash + 1 : file;
-}
-
 static void put_word(Text *t, const char *option, const char *what, const char *value)
 {
     text_put(t, " %s%s", option, c_shell(name_format("%s%s", what, value)));
@@ -18,17 +12,15 @@ static void put_word(Text *t, const char *option, const char *what, const char *
 
 static void put_sizes(Text *t)
 {
-    for (int i = 0; i < opt()->dims.n; i++) {
-        const struct DimOption *o = &opt()->dims.at[i];
+    EACH_AT (o, opt()->dims)
         put_word(t, "--dim ", option_word(o->name),
                  text_format(o->low == o->high ? "=%lld" : "<=%lld", (long long)o->high));
-    }
-    for (int i = 0; i < opt()->shapes.n; i++) {
+    EACH_AT (o, opt()->shapes) {
         Text sizes = {0};
         text_put(&sizes, "=");
-        for (int k = 0; k < opt()->shapes.at[i].rank; k++)
-            text_put(&sizes, "%s%lld", k ? "," : "", (long long)opt()->shapes.at[i].dim[k]);
-        put_word(t, "--shape ", option_word(opt()->shapes.at[i].input), sizes.s);
+        for (int k = 0; k < o->rank; k++)
+            text_put(&sizes, "%s%lld", k ? "," : "", (long long)o->dim[k]);
+        put_word(t, "--shape ", option_word(o->input), sizes.s);
     }
     const struct DimOption *all = &opt()->all_dims;
     if (all->name)
@@ -48,12 +40,10 @@ static void put_command(Text *t)
         put_word(t, "--prefix ", opt()->prefix, "");
     text_put(t, " --target %s", opt()->target->name);
     put_sizes(t);
-    for (int i = 0; i < opt()->consts.n; i++)
-        put_word(t, "--const ", option_word(opt()->consts.at[i].input),
-                 text_format("=%s", option_word(base_name(opt()->consts.at[i].file))));
-    for (int i = 0; i < opt()->states.n; i++)
-        put_word(t, "--state ", pattern_word(&opt()->states.at[i].out),
-                 text_format("=%s", pattern_word(&opt()->states.at[i].in)));
+    EACH_AT (o, opt()->consts)
+        put_word(t, "--const ", option_word(o->input), text_format("=%s", option_word(base_name(o->file))));
+    EACH_AT (o, opt()->states)
+        put_word(t, "--state ", pattern_word(&o->out), text_format("=%s", pattern_word(&o->in)));
     for (int i = 0; i < opt()->customs.n; i++)
         put_word(t, "--custom-op ", opt()->customs.at[i].name, "");
     for (int i = 0; i < opt()->froms.n; i++)
@@ -113,11 +103,11 @@ const char *about(const Model *m)
         put_version(&t, m->model_version);
     put_text(&t, ", made by ", m->producer);
     put_text(&t, " ", m->producer_version);
-    for (int i = 0; i < m->props.n; i++)
+    EACH_AT (prop, m->props)
         for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
-            if (name_is(m->props.at[i].key, keys[k])) {
+            if (name_is(prop->key, keys[k])) {
                 text_put(&t, "\n * %s:", keys[k]);
-                put_text(&t, " ", m->props.at[i].value);
+                put_text(&t, " ", prop->value);
             }
     return t.s;
 }

@@ -1,6 +1,7 @@
 /* budget.c - the budgets of memory (--max-ram, --max-flash, --max-stack): an error names what takes most. */
 #include "emit/emit.h"
 #include "base/options.h"
+#include "emit/facts.h"
 #include "emit/report.h"
 #include "memory/plan.h"
 #include "passes/state.h"
@@ -48,17 +49,21 @@ static void check_ram(Model *m)
 
 static void check_flash(Model *m)
 {
-    const int64_t bytes = (int64_t)(constants()->inline_bytes + constants()->file_bytes);
-    if (!opt()->max_flash || bytes <= opt()->max_flash)
+    const int64_t weights = (int64_t)(constants()->inline_bytes + constants()->file_bytes);
+    const ObjectFacts *o = read_object(m);
+    if (!opt()->max_flash || weights + (o ? o->code : 0) <= opt()->max_flash)
         return;
     const Node *largest = m->graph->first;
     EACH_NODE (n, m->graph)
         largest = report_weights(n) > report_weights(largest) ? n : largest;
-    error_at("", "BUD-02", "%lld bytes of weights, more than --max-flash %lld", (long long)bytes,
-             (long long)opt()->max_flash);
-    if (largest)
-        note_help("the most, %lld bytes, has %s '%s'", (long long)report_weights(largest),
+    error_at("", "BUD-02", "%lld bytes of weights%s, more than --max-flash %lld", (long long)weights,
+             o ? text_format(" and %lld of code", (long long)o->code) : "", (long long)opt()->max_flash);
+    if (largest && report_weights(largest))
+        note_help("the most weights, %lld bytes, has %s '%s'", (long long)report_weights(largest),
                   c_comment(node_operator(largest)), c_comment(largest->name));
+    if (o && o->functions.n)
+        note_help("the longest function, %lld bytes, is %s", (long long)o->functions.at[0].bytes,
+                  o->functions.at[0].name);
 }
 
 static void check_stack(Model *m)

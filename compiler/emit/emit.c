@@ -4,6 +4,7 @@
  * makes identifiers, ir/dim_print.c prints sizes.
  * Requires: a planned graph. */
 #include "emit/emit.h"
+#include "emit/single.h"
 #include "memory/plan.h"
 #include "base/options.h"
 #include "base/output.h"
@@ -78,13 +79,12 @@ static void put_prologue(Emitter *e, const Interface *f)
     e->depth = 1;
     if (constants()->loaded)
         fail_if(e, "RT_BAD_WEIGHTS", "!%s_weights", f->p);
-    for (int i = 0; i < f->sizes.n; i++)
-        if (f->sizes.at[i].symbol)
-            define_symbol(e, f->sizes.at[i].symbol, text_format("rt_size(sizes->%s)", f->sizes.at[i].name));
+    EACH_AT (size, f->sizes)
+        if (size->symbol)
+            define_symbol(e, size->symbol, text_format("rt_size(sizes->%s)", size->name));
     define_kept(e);
     check_kept(e, true);
-    for (int i = 0; i < f->in.n; i++) {
-        Value *v = f->in.at[i];
+    EACH_OF (v, f->in) {
         if (v->default_only) {
             const char *given = v->c, *local = c_name(v->name, "input");
             v->mentioned = true;
@@ -126,9 +126,9 @@ static void put_epilogue(Emitter *e, const Interface *f)
     put_next(e);
     for (int i = 0; i < f->out.n; i++)
         clear_padding(e, f->out.at[i]);
-    for (int i = 0; i < f->sizes.n; i++)
-        if (f->sizes.at[i].out)
-            line(e, "sizes->%s = %s;", f->sizes.at[i].name, dim_c(f->sizes.at[i].out->shape->dim[f->sizes.at[i].axis]));
+    EACH_AT (size, f->sizes)
+        if (size->out)
+            line(e, "sizes->%s = %s;", size->name, dim_c(size->out->shape->dim[size->axis]));
 }
 
 static void fill_reset(Text *t, Writer *w) { put_reset(t, &w->bodies.at[0].f); }
@@ -145,9 +145,9 @@ static void put_unused(Text *t, const Body *b)
     for (int i = 0; i < f->in.n; i++)
         if (!f->in.at[i]->mentioned)
             text_put(t, "    (void)%s;\n", f->parameter.at[i]);
-    for (int i = 0; i < f->out.n; i++)
-        if (!f->out.at[i]->mentioned)
-            text_put(t, "    (void)%s;\n", f->out.at[i]->c);
+    EACH_OF (v, f->out)
+        if (!v->mentioned)
+            text_put(t, "    (void)%s;\n", v->c);
 }
 
 /* Prepares the printing of a body. Each of several has its own uses, and its own sizes from the caller. */
@@ -212,6 +212,17 @@ static const char *wrapped(int indent, const char *code)
     return t.s;
 }
 
+/* A function and the one with the caller's arena. list: their parameters. */
+static const char *declared(const char *what, const char *prefix, const char *list)
+{
+    Text t = {0};
+    put_wrapped(&t, 0, text_format("int %s_%s(%s);", prefix, what, list));
+    put_wrapped(&t, 0,
+                text_format("int %s_%s_at(void *arena%s%s);", prefix, what, *list && strcmp(list, "void") ? ", " : "",
+                            strcmp(list, "void") ? list : ""));
+    return t.s;
+}
+
 /* ---- the contents of the holes ----------------------------------------------------------------------------------- */
 
 static void fill_table(Text *t, Writer *w) { put_report_table(t, w->e.m, " *"); }
@@ -240,8 +251,8 @@ static void fill_profile_c(Text *t, Writer *w) { fill_profile(t, w, "profile.c.i
 
 static void fill_include(Text *t, Writer *w)
 {
-    if (opt()->single || output_is_stream(opt()->output))
-        text_bytes(t, w->header.s, w->header.n);
+    if (opt()->single) /* the comment is the file's, too */
+        text_put(t, "%s", target_is_plain(opt()->target) ? w->header.s : strstr(w->header.s, "#ifndef"));
     else
         text_put(t, "#include \"%s\"\n", w->header_name);
 }
@@ -256,6 +267,28 @@ static void write_plain(Text *c, Writer *w, const Hole *holes)
     const char *code = strchr(all.s, PLAIN_BEGINS);
     text_bytes(c, all.s, (size_t)(code - all.s));
     plain_put(c, code + 1, w->header.s, included_text);
+    put_constants(c);
+}
+
+/* The file with its own runtime, of which there is what the model's code needs, around it. */
+static void write_single(Text *c, Writer *w, const Hole *holes, const char *template)
+{
+    static const char runtime[] = "\n@KERNELS@\n";
+    const char *const at = strstr(template, runtime);
+    Text code = {.to = output_spool(opt()->output)}, all = {0}, kernels = {0};
+    fill_holes(c, text_format("%.*s", (int)(at - template), template), holes, w);
+    fill_holes(&code, at + strlen(runtime), holes, w);
+    text_flush(&code);
+    output_append(code.to, append_bytes, &all);
+    single_read(&kernels, LINE_KERNELS, NULL);
+    put_kernels(&kernels, &w->e);
+    single_read(&kernels, LINE_KERNELS, NULL);
+    single_find(all.s, w->e.p);
+    single_put(c, true);
+    lines_move(c, &code);
+    single_put_code(c, all.s);
+    single_put(c, false);
+    line_is(c, LINE_CONSTANTS, NULL);
     put_constants(c);
 }
 
@@ -274,7 +307,7 @@ static const char *arena_bytes(const char *p)
 static void fill_weights(Text *t, Writer *w)
 {
     (void)w;
-    if (!target_is_plain(opt()->target))
+    if (!opt()->single && !target_is_plain(opt()->target))
         put_constants(t);
 }
 
@@ -303,14 +336,13 @@ static void fill_declared_entries(Text *t, Writer *w)
         const Interface *f = &w->bodies.at[i].f;
         const char *what = entry_name(f->entry), *list = parameters(f, PUBLIC);
         put_entry_comment(t, f->entry);
-        text_put(t, "int %s_%s(%s);\nint %s_%s_at(void *arena, %s);\n", f->p, what, list, f->p, what, list);
+        text_put(t, "%s", declared(what, f->p, list));
     }
 }
 
 static void fill_entries(Text *t, Writer *w)
 {
-    for (int i = 0; i < w->bodies.n; i++) {
-        Body *b = &w->bodies.at[i];
+    EACH_AT (b, w->bodies) {
         const char *p = b->f.p, *what = entry_name(b->f.entry);
         text_put(t, "\n");
         put_wrapped(t, 0,
@@ -366,9 +398,8 @@ static Interface all_sizes(const Writer *w)
 {
     Interface all = w->bodies.at[0].f;
     memset(&all.sizes, 0, sizeof all.sizes);
-    for (int i = 0; i < w->bodies.n; i++)
-        for (int k = 0; k < w->bodies.at[i].f.sizes.n; k++) {
-            const SizeField *s = &w->bodies.at[i].f.sizes.at[k];
+    EACH_AT (b, w->bodies)
+        EACH_AT (s, b->f.sizes) {
             bool again = false;
             for (int j = 0; j < all.sizes.n; j++)
                 again |= !strcmp(all.sizes.at[j].name, s->name);
@@ -376,6 +407,19 @@ static Interface all_sizes(const Writer *w)
                 vec_push(&all.sizes, *s);
         }
     return all;
+}
+
+/* C99 5.2.4.1: compilers need to take so many parameters. */
+static void check_parameters(const Interface *f)
+{
+    enum { TAKEN = 127 };
+    const int n = f->in.n + f->out.n + (f->sizes.n > 0) + (f->entry || states()->at.n);
+    if (n <= TAKEN || is_in_struct(f))
+        return;
+    warn_at("", "IO-16", "the C function has %d parameters; compilers of C99 need to take %d only", n, TAKEN);
+    if (!f->entry)
+        note_help("--struct passes inputs and outputs in a struct, by name");
+    stop_on_errors();
 }
 
 void emit_model(Model *m)
@@ -395,12 +439,14 @@ void emit_model(Model *m)
     find_bodies(&w);
     find_scopes(e);
     find_customs(e);
+    for (int i = 0; i < w.bodies.n; i++)
+        check_parameters(&w.bodies.at[i].f);
     const Interface all = all_sizes(&w), *f = &w.bodies.at[0].f;
     memcpy(emitted(), &all.sizes, sizeof *emitted());
     bool files = !output_is_stream(opt()->output), any = f->in.n + f->out.n + f->sizes.n + states()->at.n > 0;
     const char *weights = files ? text_format("%s.weights", opt()->output) : NULL;
-    const char *header = files ? output_path(".h") : text_format("%s.h", e->p), *slash = strrchr(header, '/');
-    w.header_name = slash ? slash + 1 : header;
+    const char *header = files ? output_path(".h") : text_format("%s.h", e->p);
+    w.header_name = base_name(header);
     write_constants(m, weights);
     check_budgets(m);
     const char *public = parameters(f, PUBLIC), *defined = parameters(f, DEFINED), *passed = parameters(f, PASSED);
@@ -413,13 +459,13 @@ void emit_model(Model *m)
     const Hole holes[] = {
         {"BANNER", banner(m), NULL, LINE_COMMENT},
         {"ABOUT", about(m), NULL, LINE_COMMENT},
+        {"ABOUT_ALONE", opt()->single ? about(m) : "", NULL, LINE_COMMENT},
         {"U", f->u, NULL, LINE_FRAME},
         {"P", f->p, NULL, LINE_FRAME},
         {"INTERFACE", NULL, fill_interface, LINE_FRAME},
         {"RETURNS", e->fallible ? "; returns 0 or an error status (then the outputs are undefined)" : "; returns 0",
          NULL, LINE_FRAME},
-        {"PARAMETERS", public, NULL, LINE_FRAME},
-        {"AND_PARAMETERS", any ? text_format(", %s", public) : "", NULL, LINE_FRAME},
+        {"DECLARED", declared("run", f->p, public), NULL, LINE_FRAME},
         {"RUN_AT",
          wrapped(0, text_format("RT_ARENA_GIVEN int %s_run_at(void *arena%s%s)", f->p, any ? ", " : "",
                                 any ? defined : "")),
@@ -446,10 +492,13 @@ void emit_model(Model *m)
     };
     fill_holes(&w.header, embedded_text(m->entries.n ? "training.h.in" : "model.h.in"), holes, &w);
     Text c = {.to = output_open(opt()->output)};
+    const char *const template = embedded_text(m->entries.n ? "training.c.in" : "model.c.in");
     if (target_is_plain(opt()->target) && !m->entries.n)
         write_plain(&c, &w, holes);
+    else if (opt()->single)
+        write_single(&c, &w, holes, template);
     else
-        fill_holes(&c, embedded_text(m->entries.n ? "training.c.in" : "model.c.in"), holes, &w);
+        fill_holes(&c, template, holes, &w);
     text_flush(&c);
     lines_end(&c);
     if (opt()->custom_stub && !opt()->check)

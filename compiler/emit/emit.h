@@ -264,7 +264,6 @@ void package_begin(const char *p); /* makes the folders, sets the C file's path 
 void write_package(const Interface *f, const Model *m);
 
 /* ---- banner.c ---------------------------------------------------------------------------------------------------- */
-const char *base_name(const char *file);
 const char *banner(const Model *m); /* the model, the command, the version; for a comment */
 const char *about(const Model *m);  /* the model's graph, version, producer, author and licence; for a comment */
 

@@ -13,11 +13,11 @@ static const char *epilogue_name(Emitter *e, const Call *c)
     static const char *const x = "x";
     emit_steps(&f, c->epilogue, &x);
     line(&f, "return %s;", loop_argument(c->epilogue, c->epilogue->out_step[0], &x));
-    for (int i = 0; i < e->epilogues.n; i++)
-        if (!strcmp(e->epilogues.at[i].body, f.body.s) && e->epilogues.at[i].kernel->t == c->kernel->t &&
-            !strcmp(e->epilogues.at[i].kernel->header, c->kernel->header)) {
-            line_shared(LINE_EPILOGUE, e->epilogues.at[i].name, c);
-            return e->epilogues.at[i].name;
+    EACH_AT (u, e->epilogues)
+        if (!strcmp(u->body, f.body.s) && u->kernel->t == c->kernel->t &&
+            !strcmp(u->kernel->header, c->kernel->header)) {
+            line_shared(LINE_EPILOGUE, u->name, c);
+            return u->name;
         }
     const char *id = NULL;
     for (int i = 0; i < e->epilogues.n && !id; i++)
@@ -112,23 +112,15 @@ static const char *kernel_name(Emitter *e, const Call *c)
     return t.s;
 }
 
-typedef VEC(Symbol *) Symbols;
-
-static void add_symbol(Symbols *to, Symbol *s)
-{
-    for (int i = 0; i < to->n; i++)
-        if (to->at[i] == s)
-            return;
-    vec_push(to, s);
-}
+typedef VEC(Symbol *) SymbolList;
 
 /* The symbols in a call's parameters. */
-static Symbols symbols_of_call(const Call *c)
+static SymbolList symbols_of_call(const Call *c)
 {
-    Symbols all = {0};
+    SymbolList all = {0};
     EACH_SIZE (size, c)
         EACH_SYMBOL (s, size.param->d)
-            add_symbol(&all, s);
+            vec_add(&all, s);
     return all;
 }
 
@@ -187,9 +179,9 @@ static void put_formals(Text *t, const Call *c, bool passed)
 /* The parameters and body of a function for c: calls with equal texts share it. NULL: c cannot share a function. */
 static const char *function_text(Emitter *e, const Call *c)
 {
-    const Symbols sizes = symbols_of_call(c);
-    for (int i = 0; i < sizes.n; i++)
-        if (!sizes.at[i]->c || symbol_graph(sizes.at[i])) /* known too late: not from the caller */
+    const SymbolList sizes = symbols_of_call(c);
+    EACH_OF (size, sizes)
+        if (!size->c || symbol_graph(size)) /* known too late: not from the caller */
             return NULL;
     if (KERNEL_SIZES(c->kernel) || is_custom(c))
         return NULL;
@@ -304,7 +296,7 @@ void emit_kernel(Emitter *e, const Node *n)
     if (scratch)
         text_put(&t, ", %s", scratch_pointer(e, n));
     put_reported(e, &t, c, reported);
-    const Symbols sizes = shared ? symbols_of_call(c) : (Symbols){0};
+    const SymbolList sizes = shared ? symbols_of_call(c) : (SymbolList){0};
     for (int i = 0; i < sizes.n; i++)
         text_put(&t, ", %s", sizes.at[i]->c);
     if (parameters) { /* a block ends their lifetime, so that they do not add up on the stack */

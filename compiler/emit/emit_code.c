@@ -128,9 +128,9 @@ static void emit_loop_node(Emitter *e, Node *n)
     line(e, "%s; %s++) {", head.s, iteration);
     e->depth++;
     define_iteration(e, g, iteration);
-    for (int i = 0; i < g->in.n; i++)
-        if (g->in.at[i]->def)
-            declare_value(e, g->in.at[i]);
+    EACH_OF (v, g->in)
+        if (v->def)
+            declare_value(e, v);
     if (g->in.at[0]->def) /* otherwise it is not read and has no storage */
         line(e, "*%s = (i64)%s;", g->in.at[0]->c, iteration);
     if (g->in.at[1]->def)

@@ -67,10 +67,10 @@ void find_customs(Emitter *e)
             e->customs.at[i].calls++;
             map_put(&e->custom, n->call.kernel, (void *)(uintptr_t)e->customs.at[i].name);
         }
-    for (int i = 0; i < e->customs.n; i++) {
-        const Field *fields = named_fields(&e->customs.at[i].first->call, e->customs.at[i].name);
+    EACH_AT (f, e->customs) {
+        const Field *fields = named_fields(&f->first->call, f->name);
         EACH_NODE (n, e->m->graph)
-            if (is_custom(&n->call) && custom_name(e, &n->call) == e->customs.at[i].name)
+            if (is_custom(&n->call) && custom_name(e, &n->call) == f->name)
                 n->call.fields = fields;
     }
 }

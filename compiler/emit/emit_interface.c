@@ -43,11 +43,11 @@ static void find_sizes(Interface *f, Emitter *e)
         SizeField field = {s->c, s, NULL, 0};
         vec_push(&f->sizes, field);
     }
-    for (int i = 0; i < f->out.n; i++)
-        for (int k = 0; k < f->out.at[i]->shape->rank; k++)
-            if (!dim_is_const(f->out.at[i]->shape->dim[k]) &&
-                !(symbol_of(f->out.at[i]->shape->dim[k]) && symbol_of(f->out.at[i]->shape->dim[k])->user)) {
-                SizeField field = {dim_field(e, f->out.at[i], k), NULL, f->out.at[i], k};
+    EACH_OF (v, f->out)
+        for (int k = 0; k < v->shape->rank; k++)
+            if (!dim_is_const(v->shape->dim[k]) &&
+                !(symbol_of(v->shape->dim[k]) && symbol_of(v->shape->dim[k])->user)) {
+                SizeField field = {dim_field(e, v, k), NULL, v, k};
                 vec_push(&f->sizes, field);
             }
 }
@@ -64,10 +64,10 @@ void find_interface(Interface *f, Emitter *e)
             vec_push(&f->in, in[i]);
     for (int i = 0; i < (e->entry ? e->entry->out.n : g->out.n); i++)
         vec_push(&f->out, g->out.at[i]);
-    for (int i = 0; i < f->in.n; i++)
-        vec_push(&f->parameter, f->in.at[i]->c = interface_name(e, f->in.at[i], "input"));
-    for (int i = 0; i < f->out.n; i++)
-        f->out.at[i]->c = interface_name(e, f->out.at[i], "output");
+    EACH_OF (v, f->in)
+        vec_push(&f->parameter, v->c = interface_name(e, v, "input"));
+    EACH_OF (v, f->out)
+        v->c = interface_name(e, v, "output");
     for (int i = 0; e->entry && i < e->entry->state.n; i++)
         if (e->entry->state.at[i])
             e->entry->state.at[i]->c = text_format("state->%s", e->m->states.at[i]->c);
@@ -225,8 +225,7 @@ static void put_sizes(Text *t, const Interface *f)
              "/* Sizes known only at run time: the caller sets those of inputs, %s_run writes those of outputs. */\n",
              f->p);
     text_put(t, "struct %s_sizes {\n", f->p);
-    for (int i = 0; i < f->sizes.n; i++) {
-        const SizeField *s = &f->sizes.at[i];
+    EACH_AT (s, f->sizes) {
         if (s->symbol)
             text_put(t, "    int64_t %s; /* set by the caller: %lld to %lld */\n", s->name,
                      (long long)(s->symbol->low < 0 ? 0 : s->symbol->low), (long long)s->symbol->high);

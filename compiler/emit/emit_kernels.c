@@ -1,6 +1,7 @@
 /* emit_kernels.c - finds the kernels, pointers and sizes that the code uses, and prints the kernels' headers: as
- * includes or (--single) as text. */
+ * includes of the runtime, which become text in a file of its own. */
 #include "emit/emit.h"
+#include "emit/single.h"
 
 #include <stdlib.h>
 
@@ -12,8 +13,8 @@
 
 static void add_kernel(Emitter *e, const char *header, Type t, Type u)
 {
-    for (int i = 0; i < e->kernels.n; i++)
-        if (!strcmp(e->kernels.at[i].header, header) && e->kernels.at[i].t == t && e->kernels.at[i].u == u)
+    EACH_AT (k, e->kernels)
+        if (!strcmp(k->header, header) && k->t == t && k->u == u)
             return;
     vec_push(&e->kernels, ((KernelUse){header, t, u}));
 }
@@ -35,9 +36,9 @@ static void mark_shape(Emitter *e, const Shape *s)
 
 static void use_loop(Emitter *e, const Loop *l)
 {
-    for (int i = 0; i < l->steps.n; i++)
-        if (l->steps.at[i].fn && strcmp(l->steps.at[i].fn, "to"))
-            add_kernel(e, "scalar.h", l->steps.at[i].a, NO_TYPE);
+    EACH_AT (s, l->steps)
+        if (s->fn && strcmp(s->fn, "to"))
+            add_kernel(e, "scalar.h", s->a, NO_TYPE);
     mark_shape(e, l->shape);
     for (int i = 0; i < l->n_in; i++)
         mark_shape(e, l->in[i]->shape);
@@ -115,9 +116,7 @@ void find_uses(Emitter *e)
     }
 }
 
-/* ---- headers as text --------------------------------------------------------------------------------------------- */
-
-PART(Map, pasted) /* headers that are already in the text */
+/* ---- headers ------------------------------------------------------------------------------------------------------ */
 
 static int compare_kernels(const void *a, const void *b)
 {
@@ -127,37 +126,12 @@ static int compare_kernels(const void *a, const void *b)
     return x->u != y->u ? (int)x->u - (int)y->u : strcmp(x->header, y->header);
 }
 
-/* Prints a runtime header's text in place of its #include. Its own includes are pasted once; scalar.def, which is no
- * header, each time; the compiler's headers, which are in folders, never. */
-static void paste(Text *t, const char *text)
-{
-    while (*text) {
-        const char *end = strchr(text, '\n');
-        size_t n = end ? (size_t)(end - text) + 1 : strlen(text);
-        if (strncmp(text, "#include \"", 10))
-            text_bytes(t, text, n);
-        else {
-            const char *file = text_format("%.*s", (int)strcspn(text + 10, "\""), text + 10);
-            bool header = strstr(file, ".h") != NULL, compilers = strchr(file, '/') != NULL;
-            if (!(header && map_get(pasted(), name(file))) && !compilers) {
-                if (header)
-                    map_put(pasted(), name(file), (void *)(uintptr_t)file);
-                paste(t, embedded_text(file));
-            }
-        }
-        text += n;
-    }
-}
+/* In a file of its own, as in plain C, the headers are read as text. */
+static bool is_in_file(void) { return opt()->single || target_is_plain(opt()->target); }
 
 static void put_include(Text *t, const char *header)
 {
-    if (target_is_plain(opt()->target)) /* put in later */
-        text_put(t, "#include \"%s\"\n", header);
-    else if (opt()->single) {
-        map_put(pasted(), name(header), (void *)(uintptr_t)header);
-        paste(t, embedded_text(header));
-    } else
-        text_put(t, "#include <onnxcc/%s>\n", header);
+    text_put(t, is_in_file() ? "#include \"%s\"\n" : "#include <onnxcc/%s>\n", header);
 }
 
 /* Instantiates a kernel for its types, once per translation unit, which may have the C of several models. */
@@ -172,12 +146,20 @@ static void put_instance(Text *t, const KernelUse *k)
     text_put(t, "#endif\n");
 }
 
+/* What follows is of this kind. */
+static void put_part(Text *t, LineKind kind, const void *owner)
+{
+    if (opt()->single && !target_is_plain(opt()->target))
+        single_read(t, kind, owner);
+    else
+        line_is(t, kind, owner);
+}
+
 /* Instantiates kernels with their epilogues. */
 static void put_epilogues(Text *t, const Emitter *e)
 {
-    for (int i = 0; i < e->epilogues.n; i++) {
-        const EpilogueUse *u = &e->epilogues.at[i];
-        line_is(t, LINE_EPILOGUE, u->name);
+    EACH_AT (u, e->epilogues) {
+        put_part(t, LINE_EPILOGUE, u->name);
         if (u->first)
             text_put(t, "\nstatic inline f32 %s(f32 x)\n{\n%s}\n", u->name, u->body);
         text_put(t, "#define T %s\n#define EPI %s\n#define EPI_NAME %s\n", type_tag(u->kernel->t), u->name, u->name);
@@ -192,12 +174,9 @@ void put_kernels(Text *t, const Emitter *e)
     if (fused)
         text_put(t, "#define RT_FUSED /* multiply-adds of vectors are rounded once: --target %s */\n",
                  opt()->target->name);
-    if (plain)
-        text_put(t, "#define ONNXCC_PLAIN\n#include \"rt.h\"\n#include \"math.h\"\n");
-    else if (opt()->single)
-        paste(t, "#include \"rt.h\"\n#include \"math.h\"\n");
-    else
-        text_put(t, "#include <onnxcc/rt.h>\n#include <onnxcc/math.h>\n");
+    text_put(t, plain ? "#define ONNXCC_PLAIN\n" : "");
+    put_include(t, "rt.h");
+    put_include(t, "math.h");
     if (constants()->loaded)
         put_include(t, "hash.h");
     if (e->m->entries.n)
@@ -219,7 +198,7 @@ void put_kernels(Text *t, const Emitter *e)
             text_put(t, "#undef T\n");
     }
     put_epilogues(t, e);
-    line_is(t, LINE_KERNELS, NULL);
+    put_part(t, LINE_KERNELS, NULL);
     if (fused)
         text_put(t, "#undef RT_FUSED\n");
 }

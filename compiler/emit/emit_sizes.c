@@ -72,17 +72,17 @@ static void mention_node(Emitter *e, const Node *n)
             mention(e, s.param->d, n->graph);
 }
 
-static void mention_graph(Graph *g, void *arg)
+static void mention_graph(Emitter *e, Graph *g)
 {
-    Emitter *e = arg;
     const Assumptions assumed = assumptions_of(g);
-    for (int i = 0; i < assumed.n; i++) {
-        mention(e, assumed.at[i]->d, g);
-        mention(e, assumed.at[i]->is, g);
+    EACH_OF (a, assumed) {
+        mention(e, a->d, g);
+        mention(e, a->is, g);
     }
     for (const Node *n = g->first; n; n = n->next) {
         mention_node(e, n);
-        node_each_graph(n, mention_graph, e);
+        EACH_NESTED (inner, n)
+            mention_graph(e, inner);
     }
 }
 
@@ -91,16 +91,16 @@ static void mention_outside(Emitter *e, Dim d) { mention(e, d, e->m->graph); }
 /* Sizes of outputs are reported to the caller. */
 static void mention_outputs(Emitter *e, const Graph *g)
 {
-    for (int i = 0; i < g->out.n; i++)
-        for (int k = 0; k < g->out.at[i]->shape->rank; k++)
-            mention(e, g->out.at[i]->shape->dim[k], g);
+    EACH_OF (v, g->out)
+        for (int k = 0; k < v->shape->rank; k++)
+            mention(e, v->shape->dim[k], g);
 }
 
 void find_state_uses(void (*use)(Emitter *, Dim), Emitter *e)
 {
-    for (int i = 0; i < states()->sizes.n; i++) {
-        use(e, dim_symbol(states()->sizes.at[i].symbol));
-        use(e, states()->sizes.at[i].next);
+    EACH_AT (s, states()->sizes) {
+        use(e, dim_symbol(s->symbol));
+        use(e, s->next);
     }
 }
 
@@ -108,7 +108,7 @@ void find_scopes(Emitter *e)
 {
     Graph *g = e->m->graph;
     scopes_begin();
-    mention_graph(g, e);
+    mention_graph(e, g);
     find_state_uses(mention_outside, e);
     mention_outputs(e, g);
     for (int i = 0; i < e->m->entries.n; i++)

@@ -26,8 +26,7 @@ void put_state(Text *t, const Interface *f)
     const States *const s = states();
     if (!has_states())
         return;
-    for (int i = 0; i < s->at.n; i++) {
-        const KeptState *each = &s->at.at[i];
+    EACH_AT (each, s->at) {
         text_put(t, "/* state \"%s\": %s %s, after a run", c_comment(each->in->name), type_onnx(each->in->type),
                  c_shape(*each->in->shape));
         text_put(t, " \"%s\" */\n", c_comment(each->out));
@@ -66,11 +65,11 @@ void put_reset(Text *t, const Interface *f)
     if (constants()->loaded)
         text_put(t, "    if (!%s_weights)\n        return RT_BAD_WEIGHTS;\n", f->p);
     text_put(t, "    memset(state, 0, sizeof *state);\n");
-    for (int i = 0; i < states()->at.n; i++) {
-        const Value *x = states()->at.at[i].in;
+    EACH_AT (each, states()->at) {
+        const Value *x = each->in;
         if (!x->fallback)
             continue;
-        text_put(t, "    memcpy((unsigned char *)state + %lld, %s, %zu);\n", (long long)states()->at.at[i].slot->offset,
+        text_put(t, "    memcpy((unsigned char *)state + %lld, %s, %zu);\n", (long long)each->slot->offset,
                  constant_expression(x), tensor_size(x->fallback));
         put_initial_sizes(t, x);
     }
@@ -82,8 +81,7 @@ void put_reset(Text *t, const Interface *f)
 void define_kept(Emitter *e)
 {
     e->state = states()->sizes.n > 0;
-    for (int i = 0; i < states()->sizes.n; i++) {
-        const KeptSize *k = &states()->sizes.at[i];
+    EACH_AT (k, states()->sizes) {
         if (k->given)
             fail_if(e, "RT_BAD_SIZE", "state->%s != 0 && state->%s != %s", k->symbol->c, k->symbol->c, k->symbol->c);
         else
@@ -93,15 +91,13 @@ void define_kept(Emitter *e)
 
 void check_kept(Emitter *e, bool given)
 {
-    for (int i = 0; i < states()->sizes.n; i++) {
-        const KeptSize *k = &states()->sizes.at[i];
+    EACH_AT (k, states()->sizes)
         if (!k->given && is_given(k->next) == given && !dim_is_at_most(k->next, D(k->symbol->high)))
             fail_if(e, "RT_BAD_SIZE", "%s > %lld", dim_wide_c(k->next), (long long)k->symbol->high);
-    }
 }
 
 void put_next(Emitter *e)
 {
-    for (int i = 0; i < states()->sizes.n; i++)
-        line(e, "state->%s = %s;", states()->sizes.at[i].symbol->c, dim_c(states()->sizes.at[i].next));
+    EACH_AT (size, states()->sizes)
+        line(e, "state->%s = %s;", size->symbol->c, dim_c(size->next));
 }

@@ -23,9 +23,9 @@ static Fields fields(const Model *m)
 {
     Fields f = {0};
     for (int width = 8; width; width /= 2)
-        for (int i = 0; i < m->states.n; i++)
-            if (width_of(m->states.at[i]) == width)
-                vec_push(&f, m->states.at[i]);
+        EACH_OF (state, m->states)
+            if (width_of(state) == width)
+                vec_push(&f, state);
     return f;
 }
 
@@ -50,8 +50,8 @@ void name_states(Model *m)
     for (int i = 0; i < m->entries.n; i++)
         steps += m->entries.at[i]->kind == ENTRY_STEP;
     names_training(steps);
-    for (int i = 0; i < m->states.n; i++)
-        m->states.at[i]->c = c_name(m->states.at[i]->name, "variable");
+    EACH_OF (s, m->states)
+        s->c = c_name(s->name, "variable");
 }
 
 const char *entry_name(const Entry *e)
@@ -71,9 +71,9 @@ void put_entry_comment(Text *t, const Entry *e)
 /* The state of the random-number generator; NULL: the model draws none. */
 static const Variable *generator(const Model *m)
 {
-    for (int i = 0; i < m->states.n; i++)
-        if (m->states.at[i]->generator)
-            return m->states.at[i];
+    EACH_OF (s, m->states)
+        if (s->generator)
+            return s;
     return NULL;
 }
 
@@ -88,9 +88,9 @@ static uint64_t layout_hash(const Model *m)
 {
     Text t = {0};
     const Fields f = fields(m);
-    for (int i = 0; i < f.n; i++) {
-        put_quoted(&t, f.at[i]->name, IN_JSON);
-        text_put(&t, " %s %s\n", type_onnx(f.at[i]->start->type), c_shape(*f.at[i]->start->shape));
+    EACH_OF (field, f) {
+        put_quoted(&t, field->name, IN_JSON);
+        text_put(&t, " %s %s\n", type_onnx(field->start->type), c_shape(*field->start->shape));
     }
     return t.n ? XXH3_64bits(t.s, t.n) : 0;
 }
@@ -143,9 +143,9 @@ void put_training_state(Text *t, const Model *m, const char *p)
         t,
         "/* The state: weights and the optimiser's variables. The caller provides the memory; each struct is one trained model. */\n");
     text_put(t, "struct %s_state {\n", p);
-    for (int i = 0; i < f.n; i++)
-        text_put(t, "    %s %s[%lld]; /* \"%s\" %s */\n", type_public(f.at[i]->start->type), f.at[i]->c,
-                 (long long)count_of(f.at[i]), c_comment(f.at[i]->name), c_shape(*f.at[i]->start->shape));
+    EACH_OF (field, f)
+        text_put(t, "    %s %s[%lld]; /* \"%s\" %s */\n", type_public(field->start->type), field->c,
+                 (long long)count_of(field), c_comment(field->name), c_shape(*field->start->shape));
     if (all > used)
         text_put(t, "    unsigned char %s[%lld];\n", c_name(name("padding"), "padding"), (long long)(all - used));
     text_put(t, "};\n#define %s_STATE_BYTES %lld\n\n", u, (long long)all);
@@ -168,10 +168,10 @@ static void put_start(Text *t, const Model *m, const char *p)
     if (constants()->loaded)
         text_put(t, "    if (!%s_weights)\n        return RT_BAD_WEIGHTS;\n", p);
     text_put(t, "    memset(state, 0, sizeof *state);\n");
-    for (int i = 0; i < f.n; i++)
-        if (f.at[i]->start->c)
-            text_put(t, "    memcpy(state->%s, %s, %lld);\n", f.at[i]->c, constant_expression(f.at[i]->start),
-                     (long long)f.at[i]->bytes);
+    EACH_OF (field, f)
+        if (field->start->c)
+            text_put(t, "    memcpy(state->%s, %s, %lld);\n", field->c, constant_expression(field->start),
+                     (long long)field->bytes);
     if (generator(m))
         text_put(t, "    state->%s[0] = seed;\n", generator(m)->c);
     text_put(t, "    return 0;\n}\n\n");

@@ -59,8 +59,7 @@ static void read_elements(Eval *e, Value *v)
 static void read_inputs(Eval *e)
 {
     Graph *g = e->m->graph;
-    for (int i = 0; i < g->in.n; i++) {
-        Value *v = g->in.at[i];
+    EACH_OF (v, g->in) {
         if (v->input < 0 || v->form != TENSOR)
             continue;
         const Tensor *t = e->in[v->input] ? e->in[v->input] : v->fallback;
@@ -173,6 +172,13 @@ static void eval_loop(Eval *e, Node *n)
         set_symbol(trips, iteration);
 }
 
+/* Is v the iteration's number? The loop has set its size, and its bytes may be those of another value if nothing reads them. */
+static bool is_iteration(const Value *v)
+{
+    const Graph *g = v->graph;
+    return g->owner && node_attr(g->owner, "body") && g->in.n && g->in.at[0] == v;
+}
+
 static void eval_node(Eval *e, Node *n)
 {
     if (n->elided)
@@ -194,7 +200,7 @@ static void eval_node(Eval *e, Node *n)
             set_symbol(n->call.size[i], n->call.size[i]->value);
     }
     EACH_OUT (v, n)
-        if (v->form == TENSOR)
+        if (v->form == TENSOR && !is_iteration(v))
             read_elements(e, v);
 }
 
@@ -259,8 +265,7 @@ void eval_graph(Model *m, Tensor *const *in, Tensor **out)
 
 /* ---- --eval ------------------------------------------------------------------------------------------------------ */
 
-/* A field's tag and a varint: a dimension, or the number of bytes that follow. */
-static void put_field(Text *b, const char *tag, uint64_t v)
+void put_field(Text *b, const char *tag, uint64_t v)
 {
     text_bytes(b, tag, 1);
     do {
@@ -269,57 +274,88 @@ static void put_field(Text *b, const char *tag, uint64_t v)
     } while (v >>= 7);
 }
 
+/* A TensorProto up to the bytes of its elements, of which there are n. */
+static size_t put_head(Text *b, const Tensor *t)
+{
+    const size_t n = t->type == STR ? 0 : tensor_size(t);
+    for (int i = 0; i < t->rank; i++)
+        put_field(b, "\x08", (uint64_t)t->dim[i]); /* dims = 1 */
+    put_field(b, "\x10", (uint64_t)t->type);       /* data_type = 2 */
+    if (t->type != STR)
+        put_field(b, "\x4a", n); /* raw_data = 9 */
+    for (int64_t i = 0; t->type == STR && i < tensor_count(t); i++) {
+        const str *s = (const str *)t->data + i;
+        put_field(b, "\x32", s->length); /* string_data = 6 */
+        text_bytes(b, s->text, (size_t)s->length);
+    }
+    return n;
+}
+
+void put_tensor_proto(Text *b, const Tensor *t)
+{
+    const size_t n = put_head(b, t);
+    text_bytes(b, tensor_data(t), n);
+}
+
 static void write_tensor(const char *file, const Tensor *t)
 {
     Text b = {0};
-    size_t n = t->type == STR ? 0 : tensor_size(t);
-    for (int i = 0; i < t->rank; i++)
-        put_field(&b, "\x08", (uint64_t)t->dim[i]); /* dims = 1 */
-    put_field(&b, "\x10", (uint64_t)t->type);       /* data_type = 2 */
-    if (t->type != STR)
-        put_field(&b, "\x4a", n); /* raw_data = 9 */
-    for (int64_t i = 0; t->type == STR && i < tensor_count(t); i++) {
-        const str *s = (const str *)t->data + i;
-        put_field(&b, "\x32", s->length); /* string_data = 6 */
-        text_bytes(&b, s->text, (size_t)s->length);
-    }
+    const size_t n = put_head(&b, t);
     Output *o = output_open(file);
     output_write(o, b.s, b.n);
     output_write(o, t->data, n);
 }
 
-/* Prints an output, and how far it is from the file's tensor; false: too far. */
-static bool compare_output(Text *t, const Tensor *got, Name output, const char *file)
+/* Prints an output, and how far it is from what the file has; false: too far. */
+static bool compare_output(Text *t, const Data *got, const InterfaceGroup *group, const char *file)
 {
-    text_put(t, "%s: %s", printable(output), tensor_text(got));
+    text_put(t, "%s: %s", printable(group->name), data_text(got));
     if (access(file, F_OK)) {
         text_put(t, "; nothing to compare with\n");
         return true;
     }
-    const Difference d = tensor_difference(got, read_tensor_file(file), opt()->tolerance);
+    const Data expected = read_data_file(file, group->declared);
+    const Difference d = data_difference(got, &expected, opt()->tolerance);
     text_put(t, ", ");
-    put_difference(t, got, &d);
+    put_difference(t, &d);
     if (d.count)
-        text_put(t, ", first at %s", element_index(got, d.first));
+        text_put(t, ", first at %s", d.first);
     text_put(t, "\n");
     return is_alike(&d);
 }
 
-/* Compares the outputs with DIR/output_I.pb, as far as they are tensors and the model's own. */
+/* Compares the outputs with DIR/output_I.pb, as far as they are the model's own. */
 static int compare_outputs(Tensor *const *out, const char *dir)
 {
     const InterfaceGroup *groups;
     const int n = interface_groups(true, &groups);
     int different = 0;
     Text t = {.to = output_open("-")};
-    for (int i = 0; i < n; i++)
-        if (groups[i].ctype->form == TENSOR)
-            different += !compare_output(&t, out[groups[i].first], groups[i].name,
-                                         opt()->untils.n ? "" : text_format("%s/output_%d.pb", dir, i));
-        else
-            text_put(&t, "%s: %d tensors; not compared\n", printable(groups[i].name), groups[i].n);
+    for (int i = 0; i < n; i++) {
+        Tensor *const *part = out + groups[i].first;
+        const Data got = data_of_components(groups[i].ctype, &part);
+        different +=
+            !compare_output(&t, &got, &groups[i], opt()->untils.n ? "" : text_format("%s/output_%d.pb", dir, i));
+    }
     text_flush(&t);
     return different;
+}
+
+/* DIR/input_I.pb is input I of the model; or, if there are so many files, parameter I of the C. */
+static void read_files(const Model *m, const char *dir, int n, Tensor **in)
+{
+    const InterfaceGroup *groups;
+    const int n_groups = interface_groups(false, &groups);
+    const bool parameters = n == n_groups || !access(text_format("%s/input_%d.pb", dir, n - 1), F_OK);
+    for (int i = 0; i < n && parameters; i++)
+        in[i] = read_tensor_file(text_format("%s/input_%d.pb", dir, i));
+    for (int i = 0; i < n_groups && !parameters; i++) {
+        const Data d = read_data_file(text_format("%s/input_%d.pb", dir, i), groups[i].declared);
+        Tensors part = {0};
+        data_components(&d, groups[i].ctype, printable(groups[i].name), &part);
+        for (int k = 0; k < part.n; k++)
+            in[m->graph->in.at[groups[i].first + k]->input] = part.at[k];
+    }
 }
 
 void eval_model(Model *m, const char *dir)
@@ -329,8 +365,7 @@ void eval_model(Model *m, const char *dir)
     for (int i = 0; i < g->in.n; i++)
         n += g->in.at[i]->input >= 0;
     Tensor **in = NEWS(Tensor *, n + 1), **out = NEWS(Tensor *, g->out.n + 1);
-    for (int i = 0; i < n; i++)
-        in[i] = read_tensor_file(text_format("%s/input_%d.pb", dir, i));
+    read_files(m, dir, n, in);
     eval_graph(m, in, out);
     for (int i = 0; opt()->eval_out && i < g->out.n; i++)
         write_tensor(text_format("%s/actual_%d.pb", opt()->eval_out, i), out[i]);

@@ -140,14 +140,6 @@ static void add_tensors(FactSearch *s)
 
 /* ---- what a step reads and writes -------------------------------------------------------------------------------- */
 
-static void add_number(Numbers *list, int i)
-{
-    for (int k = 0; k < list->n; k++)
-        if (list->at[k] == i)
-            return;
-    vec_push(list, i);
-}
-
 enum { MAX_VIEWS = 1000 }; /* nodes without code between two steps; more are not followed */
 
 /* Adds the steps whose results v is, through nodes that need no code. */
@@ -158,7 +150,7 @@ static void add_after(FactSearch *s, int step, const Value *v, int *left)
     s->seen[v->id] = step + 1;
     const int from = index_of(&s->step, v->def);
     if (from >= 0 && from != step)
-        add_number(&s->f->steps.at[step].after, from);
+        vec_add(&s->f->steps.at[step].after, from);
     else if (from < 0)
         EACH_IN (u, v->def)
             add_after(s, step, u, left);
@@ -171,12 +163,12 @@ static void add_edges(FactSearch *s, int i)
     int left = MAX_VIEWS, k;
     EACH_IN (v, n) {
         if ((k = index_of(&s->tensor, v)) >= 0)
-            add_number(&step->reads, k);
+            vec_add(&step->reads, k);
         add_after(s, i, v, &left);
     }
     EACH_OUT (v, n)
         if ((k = index_of(&s->tensor, v)) >= 0)
-            add_number(&step->writes, k);
+            vec_add(&step->writes, k);
     for (k = 0; !(n->op->flags & CONTROL) && k < step->reads.n; k++)
         step->read = sum(step->read, s->f->tensors.at[step->reads.at[k]].bytes);
     for (k = 0; !(n->op->flags & CONTROL) && k < step->writes.n; k++)
@@ -256,6 +248,7 @@ const Facts *find_facts(Model *m)
     find_use(&s);
     add_remarks(&s);
     f->ticks = read_ticks(f->steps.n);
+    f->object = read_object(m);
     return f;
 }
 
@@ -263,3 +256,5 @@ int64_t facts_ram(const Facts *f)
 {
     return sum(sum(sum(plan()->arena, f->stack), sum(f->inputs, f->outputs)), f->state);
 }
+
+int64_t facts_flash(const Facts *f) { return sum(f->weights, f->object ? f->object->code : 0); }

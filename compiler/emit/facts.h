@@ -41,6 +41,17 @@ typedef struct Ticks { /* measured, of all runs together */
     VEC(int64_t) step;
 } Ticks;
 
+typedef struct CodeFacts { /* of a function of the compiled C */
+    const char *name;
+    int64_t bytes;
+} CodeFacts;
+
+typedef struct ObjectFacts {  /* the C as compiled */
+    int64_t bytes, code;      /* all that is stored in flash or loaded; that without the weights */
+    const char *by;           /* the C compiler and its options; NULL: not known */
+    VEC(CodeFacts) functions; /* the largest first */
+} ObjectFacts;
+
 typedef struct Facts {
     Model *model;
     VEC(StepFacts) steps;
@@ -48,12 +59,14 @@ typedef struct Facts {
     VEC(RemarkFacts) remarks; /* on what was not done, and why; if remarks were kept */
     int64_t weights, macs, inputs, outputs, state;
     int stack;
-    const Ticks *ticks; /* NULL: not measured */
+    const Ticks *ticks;        /* NULL: not measured */
+    const ObjectFacts *object; /* NULL: not compiled */
 } Facts;
 
 const Facts *find_facts(Model *m);
-const Ticks *read_ticks(int steps);        /* ticks.c: of --ticks; NULL: none */
-double ticks_of(const Facts *f, int step); /* of one run */
+const Ticks *read_ticks(int steps);             /* ticks.c: of --ticks; NULL: none */
+const ObjectFacts *read_object(const Model *m); /* object.c: of --object; NULL: none */
+double ticks_of(const Facts *f, int step);      /* of one run */
 /* With --training: is a new value of s in the arena while s still has the old one, in init or a step? */
 bool is_kept_twice(const Model *m, const Variable *s);
 /* report_json.c: pieces of JSON that the report and the map share. */
@@ -62,7 +75,8 @@ void json_number(Text *t, const char *key, int64_t n); /* these two after anothe
 void json_numbers(Text *t, const char *key, const Numbers *list);
 void json_shape(Text *t, const Shape *s);
 void json_tensor(Text *t, const TensorFacts *x);
-int64_t facts_ram(const Facts *f); /* arena, inputs, outputs, states and stack */
+int64_t facts_ram(const Facts *f);   /* arena, inputs, outputs, states and stack */
+int64_t facts_flash(const Facts *f); /* weights and, where it is known, code */
 
 void report_text(Text *t, const Facts *f);
 void report_json(Text *t, const Facts *f);

@@ -88,9 +88,9 @@ void lines_end(Text *t)
         return;
     int n = 0;
     const LineMark **list = NEWS(const LineMark *, lines()->marks.n), *last = NULL;
-    for (int i = 0; i < lines()->marks.n; i++)
-        if (lines()->marks.at[i].in == t->to)
-            list[n++] = &lines()->marks.at[i];
+    EACH_AT (mark, lines()->marks)
+        if (mark->in == t->to)
+            list[n++] = mark;
     qsort(list, (size_t)n, sizeof *list, by_line);
     for (int i = 0; i < n; i++) {
         if ((int)list[i]->kind == LINE_CALL) {

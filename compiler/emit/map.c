@@ -150,8 +150,7 @@ static void absorb(Tracing *t)
         NodeFate *const f = &t->fate[k];
         if (has_fate(t, k))
             continue;
-        for (int r = 0; r < t->node[k].readers.n; r++) {
-            const int reader = t->node[k].readers.at[r];
+        EACH_OF (reader, t->node[k].readers) {
             for (int s = 0; s < t->fate[reader].steps.n; s++)
                 add_number(&f->steps, t->fate[reader].steps.at[s]);
             for (int s = 0; s < t->fate[reader].tensors.n && !t->fate[reader].steps.n; s++)
@@ -163,29 +162,13 @@ static void absorb(Tracing *t)
 
 /* ---- constants --------------------------------------------------------------------------------------------------- */
 
-static void add_once(Numbers *list, int i)
-{
-    for (int k = 0; k < list->n; k++)
-        if (list->at[k] == i)
-            return;
-    vec_push(list, i);
-}
-
-static void add_operator(ConstantFate *c, Name by)
-{
-    for (int i = 0; i < c->by.n; i++)
-        if (c->by.at[i] == by)
-            return;
-    vec_push(&c->by, by);
-}
-
 /* Records at all that constant i was computed from that it is: a result has a higher number than what it comes from. */
 static void trace_constant(Tracing *t, ConstantFate *c, int i, Provenance *p)
 {
     int left = 1;
     const int walk = ++t->walks;
     number_origins(t, p);
-    add_once(&c->origins, p->index - 1);
+    vec_add(&c->origins, p->index - 1);
     p->seen = walk;
     for (int k = p->index - 1; left; k--) {
         const Provenance *from = t->origins.at[k];
@@ -193,11 +176,11 @@ static void trace_constant(Tracing *t, ConstantFate *c, int i, Provenance *p)
             continue;
         left--;
         if (from->kind == FROM_INITIALIZER) {
-            add_once(&c->initializers, from->initializer);
-            add_once(&t->of[from->initializer], i);
+            vec_add(&c->initializers, from->initializer);
+            vec_add(&t->of[from->initializer], i);
         }
         if (from->kind == FROM_NODE)
-            add_operator(c, from->name);
+            vec_add(&c->by, from->name);
         add_to_sources(t, from->source, from->also, CONSTANTS, i);
         for (int j = 0; j < from->n; j++)
             if (from->of[j] && from->of[j]->seen != walk) {

@@ -4,14 +4,17 @@
 
 #include "emit/emit.h"
 
+#include "base/options.h"
 #include "emit/taken.def"
 
 typedef struct Identifiers {
-    Map taken;   /* identifiers in use, and reserved ones -> the next number for this base */
-    Map defined; /* functions of the runtime, which are also in `taken` */
-    Map outside; /* names reserved at file scope only: functions of C's library */
-    Map tensors; /* tensors of the interface, in capitals: NAME in PREFIX_NAME_SIZE */
-    Map given;   /* of `taken`, those that were made here: no keywords and no macros */
+    Map taken;                /* identifiers in use, and reserved ones -> the next number for this base */
+    Map defined;              /* functions of the runtime, which are also in `taken` */
+    Map runtime;              /* all that it defines, but for macros and the names that these make */
+    VEC(const char *) pieces; /* what those begin with: "tile_" of tile_1_1 */
+    Map outside;              /* names reserved at file scope only: functions of C's library */
+    Map tensors;              /* tensors of the interface, in capitals: NAME in PREFIX_NAME_SIZE */
+    Map given;                /* of `taken`, those that were made here: no keywords and no macros */
     const char *prefix, *prefix_upper;
 } Identifiers;
 PART(Identifiers, ids)
@@ -52,7 +55,7 @@ static void take_words(Map *in, const char *s)
 static const char *span(const char *s, size_t n) { return text_format("%.*s", (int)n, s); }
 
 /* Takes the name that a line declares: the word before the first ( [ = or ; that is not an attribute's. */
-static void take_declarator(const char *s, size_t n)
+static void take_declarator(Map *in, const char *s, size_t n)
 {
     static const char attribute[] = "RT_ATTRIBUTE((";
     const char *line = span(s, n), *end;
@@ -62,31 +65,41 @@ static void take_declarator(const char *s, size_t n)
     const char *from = end;
     while (from > line && (isalnum((unsigned char)from[-1]) || from[-1] == '_'))
         from--;
-    take_words(&ids()->taken, span(from, (size_t)(end - from)));
+    take_words(in, span(from, (size_t)(end - from)));
     take_words(&ids()->defined, span(from, (size_t)(end - from)));
 }
 
 /* Takes the names that a header of the runtime defines at file scope. (Names made by macros end in a type's tag.) */
-static void take_declared(const char *text)
+static void take_declared(Map *in, const char *text)
 {
     static const char *const functions[] = {"HELPER ", "KERNEL ", "SHARED ", "static "};
     for (size_t n; *text; text += n + (text[n] != 0)) {
         n = strcspn(text, "\n");
         if (*text == ' ' || *text == '\n') /* not at file scope */
             continue;
-        if (!strncmp(text, "#define ", 8))
+        if (!strncmp(text, "#define ", 8)) /* never with the prefix */
             take_words(&ids()->taken, span(text + 8, strcspn(text + 8, "( \n")));
         else if (!strncmp(text, "enum ", 5))
-            take_words(&ids()->taken, span(text, strcspn(text, "}")));
+            take_words(in, span(text, strcspn(text, "}")));
         else if (!strncmp(text, "typedef ", 8)) {
             const char *s = span(text, strcspn(text, ";(\n")), *members = strrchr(s, '}');
-            take_words(&ids()->taken, members ? members : s);
+            take_words(in, members ? members : s);
         } else if (!strncmp(text, "} ", 2)) /* of a struct */
-            take_words(&ids()->taken, span(text, strcspn(text, ";(\n")));
+            take_words(in, span(text, strcspn(text, ";(\n")));
         else
             for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
                 if (!strncmp(text, functions[i], strlen(functions[i])))
-                    take_declarator(text, n);
+                    take_declarator(in, text, n);
+    }
+}
+
+/* Takes NAME_ of each NAME_##PARAMETER. */
+static void take_pieces(const char *text)
+{
+    for (const char *s = text, *from; (s = strstr(s, "_##")) != NULL; s++) {
+        for (from = s; from > text && (isalnum((unsigned char)from[-1]) || from[-1] == '_'); from--)
+            ;
+        vec_push(&ids()->pieces, span(from, (size_t)(s + 1 - from)));
     }
 }
 
@@ -98,8 +111,11 @@ void names_reset(void)
     take_words(&ids()->outside, "scratch"); /* a parameter of functions at file scope, as are x0, y0 ... */
     take_words(&ids()->tensors, own_tensors);
     for (const Embedded *e = embedded; e->name; e++)
-        if (!strstr(e->name, ".in"))
-            take_declared(e->text);
+        if (!strstr(e->name, ".in")) {
+            take_declared(&ids()->taken, e->text);
+            take_declared(&ids()->runtime, e->text);
+            take_pieces(e->text);
+        }
 }
 
 /* Has id a type's tag after an underscore, as kernels, scalar functions and conversions have? Reserved for them. */
@@ -122,6 +138,15 @@ static bool is_formal(const char *id)
     return (*id == 'x' || *id == 'y') && id[1] && !id[1 + strspn(id + 1, "0123456789")];
 }
 
+/* Has the runtime this name, which begins with the prefix in a file of --single? */
+static bool is_of_runtime(const char *id)
+{
+    EACH_AT (piece, ids()->pieces)
+        if (starts_with(id, *piece) && isdigit((unsigned char)id[strlen(*piece)]))
+            return true;
+    return starts_with(id, "rt_") || map_get(&ids()->runtime, name(id));
+}
+
 /* Does id have a form that is reserved for the runtime, the header or epilogues? */
 static bool is_own(const char *id)
 {
@@ -133,6 +158,8 @@ static bool is_own(const char *id)
         for (size_t i = 0; i < sizeof own / sizeof *own; i++)
             if (!strcmp(id + n + 1, own[i]))
                 return true;
+    if (opt()->single && ids()->prefix && starts_with(id, ids()->prefix) && id[n] == '_' && is_of_runtime(id + n + 1))
+        return true;
     return false;
 }
 

@@ -70,10 +70,10 @@ static void put_preparation(Text *t, const Interface *f)
 {
     for (int i = 0; is_in_struct(f) && i < f->in.n + f->out.n; i++)
         text_put(t, "    data.io.%s = data.%s;\n", tensor_at(f, i)->c, tensor_at(f, i)->c);
-    for (int i = 0; i < f->sizes.n; i++)
-        if (f->sizes.at[i].symbol)
-            text_put(t, "    data.%ssizes.%s = %lld;\n", is_in_struct(f) ? "io." : "", f->sizes.at[i].name,
-                     (long long)f->sizes.at[i].symbol->high);
+    EACH_AT (size, f->sizes)
+        if (size->symbol)
+            text_put(t, "    data.%ssizes.%s = %lld;\n", is_in_struct(f) ? "io." : "", size->name,
+                     (long long)size->symbol->high);
     if (states()->at.n)
         text_put(t, "    %s_reset(&data.state);\n", f->p);
 }

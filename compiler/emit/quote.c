@@ -20,23 +20,39 @@ static void put_comment(Text *t, const char *s, size_t n)
     }
 }
 
-/* As it is, in quotes, or with escapes as in C, which bash and the newest standard of the shell know. No star is left,
- * so that it neither ends nor begins a comment. */
+static bool is_printable(unsigned char c) { return c >= 32 && c <= 126; }
+
+/* In quotes of any shell. Characters that would begin or end a comment together, or a trigraph, get quotes of their own. */
+static void put_quotes(Text *t, const char *s, size_t n)
+{
+    text_put(t, "'");
+    for (size_t i = 0; i < n; i++) {
+        const bool apart = i && strchr("*/?", s[i]) && strchr("*/?", s[i - 1]);
+        text_put(t, s[i] == '\'' ? "'\\''" : apart ? "''%c" : "%c", s[i]);
+    }
+    text_put(t, "'");
+}
+
+/* A word of the shell: as it is, in quotes, or, with bytes that are not printable, with escapes as in C, which bash, zsh and the newest
+ * standard of the shell know. It neither ends nor begins a comment. */
 static void put_shell(Text *t, const char *s, size_t n)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./=,:@%+-";
     bool quoted = !n, escaped = false;
     for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)s[i];
-        quoted |= !c || !strchr(plain, c);
-        escaped |= c < 32 || c > 126 || strchr("'*?\\", c);
+        quoted |= !s[i] || !strchr(plain, s[i]);
+        escaped |= !is_printable((unsigned char)s[i]);
     }
-    text_put(t, escaped ? "$'" : quoted ? "'" : "");
+    if (quoted && !escaped) {
+        put_quotes(t, s, n);
+        return;
+    }
+    text_put(t, escaped ? "$'" : "");
     for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)s[i];
-        text_put(t, c < 32 || c > 126 || strchr("'*?\\", c) ? "\\x%02x" : "%c", c);
+        const unsigned char c = (unsigned char)s[i];
+        text_put(t, escaped && (!is_printable(c) || strchr("'*?\\", c)) ? "\\x%02x" : "%c", c);
     }
-    text_put(t, quoted ? "'" : "");
+    text_put(t, escaped ? "'" : "");
 }
 
 static void put_literal(Text *t, const char *s, size_t n)

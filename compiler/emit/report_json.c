@@ -282,8 +282,11 @@ static void put_model(Text *t, const Model *m)
 
 static void put_totals(Text *t, const Facts *f)
 {
-    text_put(t, "\"flash\": {\"weights\": %lld, \"weights_file\": %lld},\n", (long long)f->weights,
+    text_put(t, "\"flash\": {\"weights\": %lld, \"weights_file\": %lld", (long long)f->weights,
              (long long)constants()->file_bytes);
+    if (f->object)
+        json_number(t, "code", f->object->code);
+    text_put(t, "},\n");
     text_put(t, "\"ram\": {\"total\": %lld", (long long)facts_ram(f));
     json_number(t, "arena", plan()->arena);
     json_number(t, "arena_bound", plan()->bound);
@@ -314,6 +317,21 @@ static void put_variable(Text *t, const Model *m, const Variable *s)
         text_put(t, "\n]");                                                                                            \
     } while (0)
 
+static void put_function(Text *t, const CodeFacts *f)
+{
+    text_put(t, "{\"name\": \"%s\"", f->name);
+    json_number(t, "bytes", f->bytes);
+    text_put(t, "}");
+}
+
+static void put_object(Text *t, const ObjectFacts *o)
+{
+    text_put(t, ",\n\"object\": {\"bytes\": %lld, ", (long long)o->bytes);
+    json_string(t, "by", name(o->by ? o->by : ""));
+    PUT_LIST(t, "functions", o->functions.n, put_function(t, &o->functions.at[i]));
+    text_put(t, "}");
+}
+
 static void put_remark(Text *t, const RemarkFacts *r)
 {
     text_put(t, "{\"step\": %d, \"rewrite\": \"%s\", \"not\": \"%s\", ", r->step, rewrite_name(r->remark->rewrite),
@@ -338,6 +356,8 @@ void report_json(Text *t, const Facts *f)
         json_string(t, "by", name(f->ticks->by));
         text_put(t, "}");
     }
+    if (f->object)
+        put_object(t, f->object);
     PUT_LIST(t, "steps", f->steps.n, put_step(t, f, i));
     PUT_LIST(t, "tensors", f->tensors.n, json_tensor(t, &f->tensors.at[i]));
     PUT_LIST(t, "remarks", f->remarks.n, put_remark(t, &f->remarks.at[i]));

@@ -64,7 +64,7 @@ static void put_step(Text *t, const Facts *f, int i, bool peak, double time)
     if (f->ticks)
         text_put(t, "%7s %6.1f%%\n", duration(f, ticks_of(f, i)), time > 0 ? 100 * ticks_of(f, i) / time : 0);
     else
-        text_put(t, "%7s%s%7s\n", figure(s->weights), peak ? "*" : " ", figure(s->arena));
+        text_put(t, "%7s%8s\n", figure(s->weights), text_format("%s%s", peak ? "*" : "", figure(s->arena)));
 }
 
 static int peak_step(const Facts *f)
@@ -96,7 +96,7 @@ static void put_peak(Text *t, const Facts *f, int step)
     if (!live.n)
         return;
     qsort(live.at, (size_t)live.n, sizeof *live.at, larger);
-    text_put(t, "        at step %d, where most of it is in use:\n", step);
+    text_put(t, "        at step %d (*), where most of it is in use:\n", step);
     for (int i = 0; i < live.n && i < SHOWN; i++)
         text_put(t, "%16lld  %s%s\n", (long long)live.at[i]->bytes, live.at[i]->value ? "" : "scratch of ",
                  c_tail(live.at[i]->name, 48));
@@ -123,10 +123,28 @@ static void put_variables(Text *t, const Facts *f)
              m->states.n, (long long)twice, names.n ? names.s : "");
 }
 
+static void put_flash(Text *t, const Facts *f)
+{
+    enum { SHOWN = 5 };
+    const ObjectFacts *o = f->object;
+    if (!o) {
+        text_put(t, "\nflash   %lld B of weights, and the code: see onnxcc size\n", (long long)f->weights);
+        return;
+    }
+    text_put(t, "\nflash   %lld B = weights %lld + code %lld\n", (long long)facts_flash(f), (long long)f->weights,
+             (long long)o->code);
+    if (o->by)
+        text_put(t, "        by %.69s\n", o->by);
+    for (int i = 0; i < o->functions.n && i < SHOWN; i++)
+        text_put(t, "%16lld  %.60s\n", (long long)o->functions.at[i].bytes, o->functions.at[i].name);
+    if (o->functions.n > SHOWN)
+        text_put(t, "%16s  and %d smaller functions\n", "", o->functions.n - SHOWN);
+}
+
 static void put_totals(Text *t, const Facts *f)
 {
     const long long arena = (long long)plan()->arena;
-    text_put(t, "\nflash   %lld B of weights; the code: `size` of the compiled C\n", (long long)f->weights);
+    put_flash(t, f);
     text_put(t, "RAM     %lld B = arena %lld + inputs %lld + outputs %lld\n        + %sstack %d\n",
              (long long)facts_ram(f), arena, (long long)f->inputs, (long long)f->outputs,
              f->state ? text_format("state %lld + ", (long long)f->state) : "", f->stack);
@@ -156,6 +174,6 @@ void report_text(Text *t, const Facts *f)
     for (int i = 0; i < f->steps.n; i++)
         put_step(t, f, i, i == peak && f->steps.at[i].arena, time);
     put_totals(t, f);
-    text_put(t, "onnxcc: flash=%lld arena=%lld stack=%d macs=%lld nodes=%d\n", (long long)f->weights,
+    text_put(t, "onnxcc: flash=%lld arena=%lld stack=%d macs=%lld nodes=%d\n", (long long)facts_flash(f),
              (long long)plan()->arena, f->stack, (long long)f->macs, f->steps.n);
 }

@@ -52,8 +52,7 @@ const Ticks *read_ticks(int steps)
     if (!opt()->ticks)
         return NULL;
     const char *file = opt()->ticks;
-    Ticks *t = NEW(Ticks);
-    *t = (Ticks){.runs = 1, .unit = "ticks", .by = ""};
+    Ticks *t = NEW_COPY((Ticks){.runs = 1, .unit = "ticks", .by = ""});
     FILE *f = fopen(file, "r");
     char s[4096];
     if (!f)

@@ -2,8 +2,6 @@
  * that the compiler computed. It needs nothing but the model's header. */
 #include "emit/emit.h"
 
-#include <math.h>
-
 #include "base/options.h"
 #include "base/output.h"
 #include "emit/eval.h"
@@ -52,9 +50,9 @@ static void find_vectors(Vectors *v)
 {
     const Graph *g = v->m->graph;
     uint64_t state = 1;
-    for (int i = 0; i < g->in.n; i++)
-        if (g->in.at[i]->input >= 0)
-            vec_push(&v->inputs, g->in.at[i]);
+    EACH_OF (x, g->in)
+        if (x->input >= 0)
+            vec_push(&v->inputs, x);
     v->in = NEWS(Tensor *, v->inputs.n + 1);
     v->out = NEWS(Tensor *, g->out.n + 1);
     for (int i = 0; i < v->inputs.n; i++)
@@ -71,15 +69,7 @@ static bool is_printed_as_number(const Tensor *t, Type part)
 {
     if (type_is_int(part))
         return type_bits(part) % 8 == 0;
-    if (part != F32 && part != F64)
-        return false;
-    const int64_t n = tensor_count(t) * (part == t->type ? 1 : 2);
-    const unsigned char *bytes = tensor_data(t);
-    for (int64_t i = 0; i < n; i++)
-        if (!isfinite(part == F32 ? (double)((const float *)(const void *)bytes)[i]
-                                  : ((const double *)(const void *)bytes)[i]))
-            return false;
-    return true;
+    return (part == F32 || part == F64) && tensor_is_finite(t);
 }
 
 static void put_element(Text *t, const Tensor *x, Type part, int64_t i)

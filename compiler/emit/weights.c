@@ -164,30 +164,19 @@ static void put_text_array(Text *t, const Value *v, const char *id)
     tensor_drop(d);
 }
 
-/* The type of the numbers that v is printed as: a complex one as real and imaginary parts. */
-static Type number_type(const Value *v) { return v->type == C64 ? F32 : v->type == C128 ? F64 : v->type; }
-
 /* Must v be printed as integers with the same bits? NaNs have payloads, and some C compilers accept no infinity as a
  * constant. */
 static bool needs_bits(const Value *v)
 {
-    Type type = number_type(v);
-    if (type != F32 && type != F64)
-        return false;
-    const unsigned char *b = tensor_data(v->data);
-    int64_t n = tensor_count(v->data) * (type == v->type ? 1 : 2);
-    bool found = false;
-    for (int64_t i = 0; i < n && !found; i++) {
-        double x = type == F32 ? (double)((const float *)(const void *)b)[i] : ((const double *)(const void *)b)[i];
-        found = !isfinite(x);
-    }
+    const Type type = type_part(v->type);
+    const bool needs = (type == F32 || type == F64) && !tensor_is_finite(v->data);
     tensor_drop(v->data);
-    return found;
+    return needs;
 }
 
 static Type printed_type(const Value *v)
 {
-    Type type = number_type(v);
+    const Type type = type_part(v->type);
     return !needs_bits(v) ? type : type == F32 ? U32 : U64;
 }
 
@@ -301,15 +290,15 @@ static const char in_section[] = "#ifdef %s_WEIGHTS_SECTION\n"
 /* Are there arrays of numbers in the C file? */
 static bool has_arrays(void)
 {
-    for (int i = 0; i < store()->list.n; i++)
-        if (store()->list.at[i].id && !store()->list.at[i].in_file && store()->list.at[i].v->type != STR)
+    EACH_AT (c, store()->list)
+        if (c->id && !c->in_file && c->v->type != STR)
             return true;
     return false;
 }
 
 static void put_assembler(Text *t, const char *p, const char *u)
 {
-    const char *slash = strrchr(opt()->output, '/'), *w = text_format("%s.weights", slash ? slash + 1 : opt()->output);
+    const char *w = text_format("%s.weights", base_name(opt()->output));
     if (strchr(w, '>') || !is_includable(w)) {
         text_put(t, "/* The weights, %zu bytes, beside this file: its name and .weights. */\n",
                  constants()->file_bytes);
@@ -340,11 +329,11 @@ void put_weights_interface(Text *t, const char *p, const char *file)
 {
     if (!constants()->loaded)
         return;
-    const char *slash = strrchr(file, '/'), *u = c_upper(p);
+    const char *u = c_upper(p);
     text_put(t,
              "/* To be called before the first run, with the contents of %s, aligned to %d, which must stay at this\n"
              " * address. Returns 0, or %s_BAD_WEIGHTS if their XXH64 is not that of this model's weights. */\n",
-             c_comment(name(slash ? slash + 1 : file)), ALIGN, u);
+             c_comment(name(base_name(file))), ALIGN, u);
     text_put(t, "#define %s_WEIGHTS_BYTES %zu\nint %s(const void *weights, size_t bytes);\n\n", u,
              constants()->file_bytes, loader(p));
 }
@@ -390,15 +379,13 @@ void write_constants(Model *m, const char *weights_path)
 {
     EACH_NODE (n, m->graph)
         add_call(&n->call);
-    for (int i = 0; i < m->states.n; i++)
-        if (!tensor_is_zero(m->states.at[i]->start->data))
-            add_constant(m->states.at[i]->start);
-    for (int i = 0; i < m->graph->in.n; i++) {
-        Value *v = m->graph->in.at[i];
+    EACH_OF (s, m->states)
+        if (!tensor_is_zero(s->start->data))
+            add_constant(s->start);
+    EACH_OF (v, m->graph->in) {
         if (!v->default_only)
             continue;
-        Value *otherwise = NEW(Value);
-        *otherwise = *v;
+        Value *otherwise = NEW_COPY(*v);
         otherwise->data = v->fallback;
         otherwise->c = NULL;
         map_put(&store()->defaults, v, otherwise);
@@ -423,8 +410,7 @@ static bool is_behind(const Constant *c)
 void declare_constants(Text *t, const char *prefix)
 {
     bool behind = false;
-    for (int i = 0; i < store()->list.n; i++) {
-        const Constant *c = &store()->list.at[i];
+    EACH_AT (c, store()->list) {
         const char *type = type_tag(c->v->type);
         TextMark mark = text_mark();
         if (c->id)
@@ -453,8 +439,7 @@ void put_constants(Text *t)
     for (int i = 0; i < store()->list.n; i++)
         all += tensor_size(store()->list.at[i].v->data);
     forget_pages();
-    for (int i = 0; i < store()->list.n; i++) {
-        const Constant *c = &store()->list.at[i];
+    EACH_AT (c, store()->list) {
         progress_count((int64_t)done, (int64_t)all);
         done += tensor_size(c->v->data);
         about_to_read(tensor_size(c->v->data));
@@ -479,8 +464,7 @@ const char *constant_expression(const Value *v)
 
 void each_constant(void (*visit)(const StoredConstant *, void *), void *arg)
 {
-    for (int i = 0; i < store()->list.n; i++) {
-        const Constant *c = &store()->list.at[i];
+    EACH_AT (c, store()->list) {
         const StoredConstant s = {c->v, c->id ? c->id : c->v->c, c->id != NULL, c->in_file, c->at};
         visit(&s, arg);
     }

@@ -196,9 +196,9 @@ bool decompose_rotary(Node *n, Node *m, Value **out)
         apart[] = {x.dim[0], length, heads, mixed ? half : D(1), mixed ? D(1) : half};
     Value *v = make_cast(n, in(m, 0), F32), *a[2], *y[3];
     v = packed ? make_reshape(n, v, 4, whole) : transpose(n, v, 4, (int64_t[]){0, 2, 1, 3});
-    Value *turned = make_reshape(n, part(n, v, 3, D(0), both), 5, pairs);
+    Value *rotated = make_reshape(n, part(n, v, 3, D(0), both), 5, pairs);
     for (int k = 0; k < 2; k++)
-        a[k] = make_reshape(n, part(n, turned, mixed ? 4 : 3, D(k), D(k + 1)), 4, one);
+        a[k] = make_reshape(n, part(n, rotated, mixed ? 4 : 3, D(k), D(k + 1)), 4, one);
     Value *re = angles(n, m, 1, x.dim[0], length, half), *im = angles(n, m, 2, x.dim[0], length, half);
     for (int k = 0; k < 2; k++) {
         Value *own = make(n, "Mul", 2, a[k], re), *other = make(n, "Mul", 2, a[1 - k], im);

@@ -37,8 +37,7 @@ static Graph *clone_graph(const Tape *p, Graph *g, Node *owner)
     Tape q;
     begin_tape(&q, p, owner, g);
     q.forward_only = true;
-    for (int i = 0; i < g->in.n; i++) {
-        Value *v = g->in.at[i];
+    EACH_OF (v, g->in) {
         map_put(&q.map, v, add_input(q.n->graph, v->name, v->type, remap_shape(&q, *v->shape)));
         bound_like(remap(&q, v), v);
     }
@@ -92,7 +91,7 @@ static void capture(Value *v, void *captured)
     vec_push(&c->list, v);
 }
 
-static void capture_all(Graph *g, void *captured)
+static void capture_all(Graph *g, Captured *captured)
 {
     for (Node *m = g->first; m; m = m->next)
         each_read(m, capture, captured);
@@ -195,8 +194,7 @@ static void if_vjp(Tape *p, Node *m, const Captured *of)
     for (int k = 0; k < 2; k++)
         branch_vjp(&q[k], p, m, node_attr(m, branches[k])->g, b);
     b->n_out = 0;
-    for (int i = 0; i < of->list.n; i++) {
-        Value *v = of->list.at[i];
+    EACH_OF (v, of->list) {
         if (!map_get(&q[0].adjoint, v) && !map_get(&q[1].adjoint, v)) {
             note_stop(p, &q[0], v, v);
             note_stop(p, &q[1], v, v);
@@ -330,8 +328,7 @@ static void end_loop_vjp(LoopVjp *l, const Captured *of)
             }
             at++;
         }
-    for (int i = 0; i < of->list.n; i++) {
-        Value *v = of->list.at[i];
+    EACH_OF (v, of->list) {
         if (!map_get(&q->adjoint, v)) {
             note_stop(l->p, q, v, v);
         } else {
@@ -339,10 +336,10 @@ static void end_loop_vjp(LoopVjp *l, const Captured *of)
             graph_add_output(g, make(q->n, "Add", 2, so_far, adjoint_like(q, v, so_far)));
         }
     }
-    for (int i = 0; i < q->gathers.n; i++) {
-        Value *y = q->gathers.at[i]->out[0];
+    EACH_OF (gather, q->gathers) {
+        Value *y = gather->out[0];
         graph_add_output(g, adjoint_like(q, y, y));
-        graph_add_output(g, q->gathers.at[i]->in[1]);
+        graph_add_output(g, gather->in[1]);
     }
     attr_set(l->b, (Attr){.name = name("body"), .type = A_GRAPH, .g = end_graph(q->n)});
     node_set_inputs(l->b, l->in.n, l->in.at);
@@ -416,7 +413,8 @@ void control_vjp(Tape *p, Node *m)
     if (!active)
         return;
     Captured of = {.p = p};
-    node_each_graph(m, capture_all, &of);
+    EACH_NESTED (g, m)
+        capture_all(g, &of);
     if (strcmp(m->op->name, "If"))
         loop_vjp(p, m, &of);
     else

@@ -51,7 +51,7 @@ static Value *count(const Vjp *b, Value *v)
 static Value *others(const Vjp *b)
 {
     Node *n = b->n;
-    Shape x = *b->m->in[0]->shape, turned = x;
+    Shape x = *b->m->in[0]->shape, permuted = x;
     int64_t perm[MAX_RANK], inverse[MAX_RANK];
     bool axis[MAX_RANK];
     int k = 0;
@@ -59,7 +59,7 @@ static Value *others(const Vjp *b)
     for (int last = 0; last < 2; last++)
         for (int i = 0; i < x.rank; i++)
             if (axis[i] == last) {
-                turned.dim[k] = x.dim[i];
+                permuted.dim[k] = x.dim[i];
                 inverse[i] = k;
                 perm[k++] = i;
             }
@@ -72,7 +72,7 @@ static Value *others(const Vjp *b)
         attr_set_int(ends[reverse]->def, "exclusive", 1);
         attr_set_int(ends[reverse]->def, "reverse", reverse);
     }
-    v = make_reshape(n, make(n, "Mul", 2, ends[0], ends[1]), x.rank, turned.dim);
+    v = make_reshape(n, make(n, "Mul", 2, ends[0], ends[1]), x.rank, permuted.dim);
     return transpose(n, v, x.rank, inverse);
 }
 

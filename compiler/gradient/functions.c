@@ -2,10 +2,27 @@
 #include "ir/ops.h"
 #include "gradient.h"
 
-bool vjp_by_rule(const VjpRule *f, size_t count, const Vjp *b, Value **v)
+static bool has_word(const char *words, const char *w)
 {
-    for (size_t i = 0; i < count; i++)
-        if (!strcmp(f[i].op, b->m->op->name) && (*v = f[i].rule(b)) != NULL)
+    const size_t n = strlen(w);
+    for (; *words; words += strcspn(words, " "), words += *words == ' ')
+        if (strcspn(words, " ") == n && !strncmp(words, w, n))
+            return true;
+    return false;
+}
+
+bool vjp_by_function(const Vjp *b, Value **v)
+{
+    static const struct {
+        const char *ops;
+        Value *(*rule)(const Vjp *b);
+    } rules[] = {
+#define RULE(ops, rule) {ops, rule},
+#include "rules.def"
+#undef RULE
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (has_word(rules[i].ops, b->m->op->name) && (*v = rules[i].rule(b)) != NULL)
             return true;
     return false;
 }
@@ -13,7 +30,7 @@ bool vjp_by_rule(const VjpRule *f, size_t count, const Vjp *b, Value **v)
 /* ---- sums and products ------------------------------------------------------------------------------------------ */
 
 /* For y = A B, where A and B are a and b or, with trans, their transposes: dA = d B', dB = A' d. */
-static Value *product_vjp(const Vjp *b)
+Value *product_vjp(const Vjp *b)
 {
     Value *a = b->m->in[0], *c = b->m->in[1], *d = b->d, *v = d;
     bool trans_a = attr_int(b->m, "trans_a"), trans_b = attr_int(b->m, "trans_b");
@@ -28,7 +45,7 @@ static Value *product_vjp(const Vjp *b)
 }
 
 /* CumSum: the sums in the other direction. */
-static Value *cumulate_vjp(const Vjp *b)
+Value *cumulate_vjp(const Vjp *b)
 {
     Value *v = make(b->n, "CumSum", 2, b->d, b->m->in[1]);
     attr_set_int(v->def, "exclusive", attr_int(b->m, "exclusive"));
@@ -36,7 +53,7 @@ static Value *cumulate_vjp(const Vjp *b)
     return v;
 }
 
-static Value *resize_sizes_vjp(const Vjp *b) { return b->d; }
+Value *resize_sizes_vjp(const Vjp *b) { return b->d; }
 
 /* v with the axis first, as rows. */
 static Value *rows_along(Node *n, Value *v, Type t, Shape s, int axis)
@@ -72,7 +89,7 @@ static Value *resize_weights_vjp(const Vjp *b)
 }
 
 /* A Resize step is a product with a matrix along each of its axes: the step applied to the unit matrix. */
-static Value *resize_vjp(const Vjp *b)
+Value *resize_vjp(const Vjp *b)
 {
     Node *n = b->n, *m = b->m;
     Value *v = b->d;
@@ -105,7 +122,7 @@ static Value *resize_vjp(const Vjp *b)
 }
 
 /* Range: start's gradient is the sum of d; limit's is 0; delta's is the sum of d times the index. */
-static Value *range_vjp(const Vjp *b)
+Value *range_vjp(const Vjp *b)
 {
     Node *n = b->n;
     Value *v = b->d;
@@ -119,7 +136,7 @@ static Value *range_vjp(const Vjp *b)
 }
 
 /* y = (x - zero) * scale; zero and scale have the shape of x or broadcast to it. */
-static Value *dequantize_vjp(const Vjp *b)
+Value *dequantize_vjp(const Vjp *b)
 {
     const char *to[] = {"d*b", in(b->m, 2) ? "d*(a-c)" : "d*a", "-d*b"};
     return sum_to_shape(b->n, formula(b, to[b->i]), *b->m->out[0]->shape, b->m->in[b->i]);
@@ -128,7 +145,7 @@ static Value *dequantize_vjp(const Vjp *b)
 /* ---- layers ----------------------------------------------------------------------------------------------------- */
 
 /* The outputs are -weight * x and weight, at the target's class; 0 if that is ignored. */
-static Value *nll_vjp(const Vjp *b)
+Value *nll_vjp(const Vjp *b)
 {
     Node *n = b->n, *m = b->m;
     Value *x = m->in[0], *alone[] = {x, m->in[1]}, *axis = make_ints(n, 1, (int64_t[]){1});
@@ -153,7 +170,7 @@ static Value *nll_vjp(const Vjp *b)
     return reshape_like(n, v, m->in[2]);
 }
 
-static Value *gelu_vjp(const Vjp *b)
+Value *gelu_vjp(const Vjp *b)
 {
     return formula(b, attr_is(b->m, "approximate", "tanh")
                           ? "d*(0.5*(1+Tanh(0.7978845608028654*(x+0.044715*x*x*x)))"
@@ -163,42 +180,16 @@ static Value *gelu_vjp(const Vjp *b)
                           : "d*(0.5*(1+Erf(x*0.7071067811865476))+x*0.3989422804014327*Exp(-0.5*x*x))");
 }
 
-static Value *lp_norm_vjp(const Vjp *b)
+Value *lp_norm_vjp(const Vjp *b)
 {
     return formula(b, attr_int(b->m, "p") == 1 ? "(d-Sign(x)*Along(d*y))/Along(Abs(x))"
                                                : "(d-y*Along(d*y))/Sqrt(Along(x*x))");
 }
 
 /* RotaryEmbedding: the rotation by the negative angles. (If the angles are active it is decomposed.) */
-static Value *rotary_vjp(const Vjp *b)
+Value *rotary_vjp(const Vjp *b)
 {
     Node *m = b->m;
     Value *in[] = {b->d, m->in[1], make(b->n, "Neg", 1, m->in[2]), m->n_in > 3 ? m->in[3] : NULL};
     return clone_node(b->n, m, in, 4, 1)->out[0];
-}
-
-/* ---- the interface ----------------------------------------------------------------------------------------------- */
-
-bool vjp_by_function(const Vjp *b, Value **v)
-{
-    static const VjpRule functions[] = {
-        {"Product", product_vjp},
-        {"CumSum", cumulate_vjp},
-        {"ResizeSizes", resize_sizes_vjp},
-        {"ResizeSum", resize_vjp},
-        {"Range", range_vjp},
-        {"Dequantize", dequantize_vjp},
-        {"AffineGrid", affine_grid_vjp},
-        {"NllLoss", nll_vjp},
-        {"Gelu", gelu_vjp},
-        {"LpNormalization", lp_norm_vjp},
-        {"RotaryEmbedding", rotary_vjp},
-        {"Attention", attention_vjp},
-        {"Fourier", fourier_vjp},
-        {"Det", det_vjp},
-        {"SvmKernel", svm_kernel_vjp},
-        {"SvmContest", svm_contest_vjp},
-        {"RoiAlign", roi_align_vjp},
-    };
-    return vjp_by_rule(functions, sizeof functions / sizeof *functions, b, v);
 }

@@ -6,7 +6,7 @@ static Value *input_vjp(Node *n, Node *m, int i, int o, Value *d)
 {
     Vjp b = {.n = n, .m = m, .d = d, .i = i, .o = o};
     Value *v = NULL;
-    if (!vjp_by_formula(&b, &v) && !vjp_by_moves(&b, &v) && !vjp_by_windows(&b, &v) && !vjp_by_function(&b, &v))
+    if (!vjp_by_formula(&b, &v) && !vjp_by_function(&b, &v))
         error_at(node_place(m->source && m->source->within ? m : n), "OPR-05", "%s has no gradient, which %s needs",
                  printable(m->source ? m->source->op_type : name(m->op->name)), node_place(n));
     return v ? make_cast(n, v, m->in[i]->type) : NULL;
@@ -72,26 +72,16 @@ Value *remap(const Tape *p, Value *v)
     return w ? w : v;
 }
 
-typedef struct ValueVisit {
-    void (*visit)(Value *, void *);
-    void *arg;
-} ValueVisit;
-
-static void visit_graph(Graph *g, void *visit)
-{
-    const ValueVisit *v = visit;
-    for (Node *m = g->first; m; m = m->next)
-        each_read(m, v->visit, v->arg);
-    for (int i = 0; i < g->out.n; i++)
-        v->visit(g->out.at[i], v->arg);
-}
-
 void each_read(Node *m, void (*visit)(Value *, void *), void *arg)
 {
-    for (int i = 0; i < m->n_in; i++)
-        if (m->in[i])
-            visit(m->in[i], arg);
-    node_each_graph(m, visit_graph, &(ValueVisit){visit, arg});
+    EACH_IN (v, m)
+        visit(v, arg);
+    EACH_NESTED (g, m) {
+        for (Node *inner = g->first; inner; inner = inner->next)
+            each_read(inner, visit, arg);
+        EACH_OF (v, g->out)
+            visit(v, arg);
+    }
 }
 
 /* Properties of the values that a node reads. */
@@ -317,8 +307,7 @@ Node *last_without_vjp(const Tape *p, Value *x)
     Reached r = {.p = p};
     Node *last = NULL;
     map_put(&r.values, x, x);
-    for (int k = 0; k < p->nodes.n; k++) {
-        Node *m = p->nodes.at[k];
+    EACH_OF (m, p->nodes) {
         r.found = r.passes = false;
         r.stop = NULL;
         each_read(m, visit_reached, &r);

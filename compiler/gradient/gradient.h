@@ -14,16 +14,10 @@ typedef struct Vjp {
 
 /* *v = gradient with respect to input i. False: no rule. *v unchanged: the gradient is zero. */
 bool vjp_by_formula(const Vjp *b, Value **v);  /* formulas.c */
-bool vjp_by_moves(const Vjp *b, Value **v);    /* moves.c */
-bool vjp_by_function(const Vjp *b, Value **v); /* functions.c */
-bool vjp_by_windows(const Vjp *b, Value **v);  /* windows.c: convolutions and pools */
-Value *attention_vjp(const Vjp *b);            /* attention.c */
-Value *fourier_vjp(const Vjp *b);              /* numeric.c */
-Value *det_vjp(const Vjp *b);
-Value *svm_kernel_vjp(const Vjp *b);
-Value *svm_contest_vjp(const Vjp *b);
-Value *affine_grid_vjp(const Vjp *b); /* sample.c */
-Value *roi_align_vjp(const Vjp *b);
+bool vjp_by_function(const Vjp *b, Value **v); /* rules.def, whose functions return NULL where they do not apply */
+#define RULE(ops, rule) Value *rule(const Vjp *b);
+#include "rules.def"
+#undef RULE
 
 /* A tape: the forward replay from xs to y through the nodes of one graph, and its reverse sweep. Replayed values are
  * those of the model or clones of them, by remap. */
@@ -75,13 +69,6 @@ bool decompose_grid_sample(Node *n, Node *m, Value **out); /* sample.c */
 bool decompose_roi_align(Node *n, Node *m, Value **out);
 bool decompose_deform_conv(Node *n, Node *m, Value **out);
 bool decompose_resize_table(Node *n, Node *m, Value **out);
-
-/* A rule as a function, which returns the adjoint of the input in the input's shape; NULL: no rule for this node. */
-typedef struct VjpRule {
-    const char *op;
-    Value *(*rule)(const Vjp *b);
-} VjpRule;
-bool vjp_by_rule(const VjpRule *f, size_t count, const Vjp *b, Value **v);
 
 /* Creates the nodes of a formula, whose syntax is in formulas.c. */
 Value *formula(const Vjp *b, const char *text);

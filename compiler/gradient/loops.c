@@ -3,8 +3,8 @@
 
 Node *begin_graph(Node *owner, const Node *n, const Graph *like)
 {
-    Graph *g = NEW(Graph);
-    *g = (Graph){.name = like->name, .model = like->model, .parent = owner->graph, .owner = owner, .path = like->path};
+    Graph *g = NEW_COPY(
+        (Graph){.name = like->name, .model = like->model, .parent = owner->graph, .owner = owner, .path = like->path});
     Node *end = node_new(g, "onnxcc.Start", 0, NULL, 0);
     end->op = n->op; /* for messages */
     end->source = n->source;
@@ -35,10 +35,7 @@ Value *add_result(Node *m, int k)
         m->out = all;
         m->n_out = k + 1;
     }
-    m->out[k] = value_new(m->graph, NULL);
-    m->out[k]->def = m;
-    m->out[k]->def_i = k;
-    return m->out[k];
+    return node_set_out(m, k, value_new(m->graph, NULL));
 }
 
 Value *trip_count(Node *n, Dim trips) { return make(n, "Squeeze", 1, make_dims(n, 1, &trips)); }

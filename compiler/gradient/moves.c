@@ -4,9 +4,9 @@
 
 /* ---- shapes ----------------------------------------------------------------------------------------------------- */
 
-static Value *reshape_vjp(const Vjp *b) { return reshape_like(b->n, b->d, b->m->in[0]); }
+Value *reshape_vjp(const Vjp *b) { return reshape_like(b->n, b->d, b->m->in[0]); }
 
-static Value *transpose_vjp(const Vjp *b)
+Value *transpose_vjp(const Vjp *b)
 {
     const int64_t *perm;
     int64_t inverse[MAX_RANK];
@@ -16,7 +16,7 @@ static Value *transpose_vjp(const Vjp *b)
     return transpose(b->n, b->d, rank, inverse);
 }
 
-static Value *concat_vjp(const Vjp *b)
+Value *concat_vjp(const Vjp *b)
 {
     Value *x = b->m->in[b->i];
     int64_t axis = attr_axis(b->m, "axis", x->shape->rank);
@@ -45,10 +45,10 @@ static Value *scatter_add_moved(const Vjp *b, Type t)
     return scatter_add(b, c->out[b->o], b->d);
 }
 
-static Value *moved_vjp(const Vjp *b) { return scatter_add_moved(b, I64); }
+Value *moved_vjp(const Vjp *b) { return scatter_add_moved(b, I64); }
 
 /* GridSample in mode nearest, where the grid's gradient is zero. (Other modes are decomposed.) */
-static Value *nearest_vjp(const Vjp *b)
+Value *nearest_vjp(const Vjp *b)
 {
     Value *in[] = {numbered(b->n, b->m->in[0], I64), b->m->in[1]};
     if (!attr_is(b->m, "mode", "nearest"))
@@ -56,10 +56,7 @@ static Value *nearest_vjp(const Vjp *b)
     return b->i ? zeros_like(b->n, b->m->in[1]) : scatter_add(b, clone_node(b->n, b->m, in, 2, 1)->out[0], b->d);
 }
 
-static Value *moved_float_vjp(const Vjp *b)
-{
-    return scatter_add_moved(b, F64);
-} /* for operators without integer types */
+Value *moved_float_vjp(const Vjp *b) { return scatter_add_moved(b, F64); } /* for operators without integer types */
 
 /* Zeros in the shape of x, to which `op`, a Scatter, adds d. */
 static Value *scatter_add_by(const Vjp *b, const char *op, Value *where)
@@ -98,22 +95,22 @@ static Value *rows_vjp(const Vjp *b, Value *at, int k)
     return transpose(n, v, rank, home);
 }
 
-static Value *gather_vjp(const Vjp *b) { return rows_vjp(b, b->m->in[1], b->m->in[1]->shape->rank); }
+Value *gather_vjp(const Vjp *b) { return rows_vjp(b, b->m->in[1], b->m->in[1]->shape->rank); }
 
-static Value *gather_elements_vjp(const Vjp *b) { return scatter_add_along(b, b->m->in[1]); }
+Value *gather_elements_vjp(const Vjp *b) { return scatter_add_along(b, b->m->in[1]); }
 
-static Value *gather_nd_vjp(const Vjp *b)
+Value *gather_nd_vjp(const Vjp *b)
 {
     return attr_int(b->m, "batch_dims") ? moved_vjp(b) : scatter_add_by(b, "ScatterND", b->m->in[1]);
 }
 
-static Value *top_vjp(const Vjp *b)
+Value *top_vjp(const Vjp *b)
 {
     return b->o ? NULL : scatter_add_along(b, clone_node(b->n, b->m, b->m->in, b->m->n_in, 2)->out[1]);
 }
 
 /* Unique: adds d to the first occurrence of each element. */
-static Value *unique_vjp(const Vjp *b)
+Value *unique_vjp(const Vjp *b)
 {
     Value *at = b->o ? NULL : clone_node(b->n, b->m, b->m->in, 1, 2)->out[1];
     if (!attr_given(b->m, "axis"))
@@ -121,7 +118,7 @@ static Value *unique_vjp(const Vjp *b)
     return at ? rows_vjp(b, at, 1) : NULL;
 }
 
-static Value *max_pool_vjp(const Vjp *b)
+Value *max_pool_vjp(const Vjp *b)
 {
     Node *c = clone_node(b->n, b->m, b->m->in, 1, 2);
     if (node_attr(b->m, "storage_order"))
@@ -130,7 +127,7 @@ static Value *max_pool_vjp(const Vjp *b)
 }
 
 /* MaxRoiPool; the regions, whose corners are rounded, have a gradient of zero. */
-static Value *max_roi_vjp(const Vjp *b)
+Value *max_roi_vjp(const Vjp *b)
 {
     const int64_t *size;
     Value *at = make(b->n, "onnxcc.MaxRoiPlace", 2, b->m->in[0], b->m->in[1]);
@@ -141,7 +138,7 @@ static Value *max_roi_vjp(const Vjp *b)
 }
 
 /* Slice with steps of 1 and constant starts: d padded with zeros. */
-static Value *slice_vjp(const Vjp *b)
+Value *slice_vjp(const Vjp *b)
 {
     Shape x = *b->m->in[0]->shape, y = *b->m->out[0]->shape;
     int64_t from[MAX_RANK], axes[MAX_RANK], steps[MAX_RANK];
@@ -177,7 +174,7 @@ static Value *scattered(const Vjp *b, Value *v)
 
 /* A Scatter with a reduction of elements (a) and updates (c). Those that equal the minimum or maximum share d.
  * (Products are decomposed.) */
-static Value *scatter_vjp(const Vjp *b)
+Value *scatter_vjp(const Vjp *b)
 {
     static const struct {
         const char *reduction, *to_data, *to_updates; /* in to_updates, y and d are gathered at the updates */
@@ -208,7 +205,7 @@ static Value *scatter_vjp(const Vjp *b)
 }
 
 /* OneHot's off and on values: d summed over the elements that are off, and that are on. */
-static Value *one_hot_vjp(const Vjp *b)
+Value *one_hot_vjp(const Vjp *b)
 {
     Node *n = b->n;
     Value *flat = make_ints(n, 1, (int64_t[]){-1});
@@ -241,10 +238,10 @@ static Value *in_slots(const Vjp *b, Value *d, Value *count)
     return shape_same(*d->shape, x) ? d : shaped(b, make(b->n, "onnxcc.Slots", 2, d, count), x);
 }
 
-static Value *slots_vjp(const Vjp *b) { return in_slots(b, b->d, b->m->in[1]); }
+Value *slots_vjp(const Vjp *b) { return in_slots(b, b->d, b->m->in[1]); }
 
 /* Insert: the element's adjoint is its slot's; the others belong to the sequence. */
-static Value *insert_vjp(const Vjp *b)
+Value *insert_vjp(const Vjp *b)
 {
     Node *n = b->n, *m = b->m;
     Value *count = m->in[2], *at = in(m, 3) ? place(n, m->in[3], count) : NULL;
@@ -264,15 +261,12 @@ static Value *with_slot(const Vjp *b, Value *d, Value *v, Value *count, Value *a
     return shaped(b, make(n, "onnxcc.Insert", 4, d, v, before, at ? place(n, at, count) : NULL), x);
 }
 
-static Value *erase_vjp(const Vjp *b) { return with_slot(b, b->d, NULL, b->m->in[1], in(b->m, 2)); }
+Value *erase_vjp(const Vjp *b) { return with_slot(b, b->d, NULL, b->m->in[1], in(b->m, 2)); }
 
-static Value *element_vjp(const Vjp *b)
-{
-    return with_slot(b, zeros_like(b->n, b->m->in[0]), b->d, b->m->in[1], b->m->in[2]);
-}
+Value *element_vjp(const Vjp *b) { return with_slot(b, zeros_like(b->n, b->m->in[0]), b->d, b->m->in[1], b->m->in[2]); }
 
 /* Join: d is split. */
-static Value *join_vjp(const Vjp *b)
+Value *join_vjp(const Vjp *b)
 {
     Node *n = b->n, *m = b->m;
     int64_t axis = attr_int(m, "axis"), stack = attr_int(m, "stack");
@@ -291,7 +285,7 @@ static Value *join_vjp(const Vjp *b)
 }
 
 /* Cut: d is concatenated. */
-static Value *cut_vjp(const Vjp *b)
+Value *cut_vjp(const Vjp *b)
 {
     Node *n = b->n, *m = b->m;
     Shape x = *m->in[0]->shape;
@@ -305,51 +299,4 @@ static Value *cut_vjp(const Vjp *b)
     attr_set_int(v->def, "rank", x.rank - squeeze);
     x.dim[axis] = D(dim_high(x.dim[axis]));
     return reshape_like(n, shaped(b, v, x), m->in[0]);
-}
-
-/* ---- the interface ----------------------------------------------------------------------------------------------- */
-
-bool vjp_by_moves(const Vjp *b, Value **v)
-{
-    static const VjpRule functions[] = {
-        {"Reshape", reshape_vjp},
-        {"Flatten", reshape_vjp},
-        {"Squeeze", reshape_vjp},
-        {"Unsqueeze", reshape_vjp},
-        {"Transpose", transpose_vjp},
-        {"Concat", concat_vjp},
-        {"Slice", slice_vjp},
-        {"Pad", moved_vjp},
-        {"Tile", moved_vjp},
-        {"Trilu", moved_vjp},
-        {"Compress", moved_vjp},
-        {"DepthToSpace", moved_vjp},
-        {"SpaceToDepth", moved_vjp},
-        {"ReverseSequence", moved_vjp},
-        {"Diagonal", moved_vjp},
-        {"ResizeNearest", moved_vjp},
-        {"ScatterElements", moved_vjp},
-        {"ScatterND", moved_vjp},
-        {"TensorScatter", moved_vjp},
-        {"MaxUnpool", moved_float_vjp},
-        {"RnnPack", moved_float_vjp},
-        {"Gather", gather_vjp},
-        {"GatherElements", gather_elements_vjp},
-        {"GatherND", gather_nd_vjp},
-        {"TopK", top_vjp},
-        {"MaxPool", max_pool_vjp},
-        {"MaxRoiPool", max_roi_vjp},
-        {"ScatterElementsReduce", scatter_vjp},
-        {"ScatterNDReduce", scatter_vjp},
-        {"OneHot", one_hot_vjp},
-        {"Unique", unique_vjp},
-        {"GridSample", nearest_vjp},
-        {"Slots", slots_vjp},
-        {"Insert", insert_vjp},
-        {"Erase", erase_vjp},
-        {"Element", element_vjp},
-        {"Join", join_vjp},
-        {"Cut", cut_vjp},
-    };
-    return vjp_by_rule(functions, sizeof functions / sizeof *functions, b, v);
 }

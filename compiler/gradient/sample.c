@@ -424,7 +424,7 @@ bool decompose_deform_conv(Node *n, Node *m, Value **out)
 /* ---- Resize ------------------------------------------------------------------------------------------------------ */
 
 /* Evaluates a formula for values of a, b, c and x, and of d and y. */
-static Value *said(const Sampler *s, const Node *m, const char *text, Value **abcx, Value *d, Value *y)
+static Value *evaluated(const Sampler *s, const Node *m, const char *text, Value **abcx, Value *d, Value *y)
 {
     Node there = *m;
     there.in = abcx;
@@ -456,7 +456,7 @@ static Value *resize_place(const Sampler *s, const Node *m, Value *scale, Value 
     Value *from = given(s, in(m, 2), of, attr_float(m, "start"));
     Value *to = given(s, in(m, 2), attr_int(m, "count") + of, attr_float(m, "end"));
     Value *o = make_reshape(s->n, range(s, s->places), 2, (Dim[]){s->places, D(1)});
-    return said(s, m, places[attr_int(m, "transform")], (Value *[]){o, scale, in_size, to}, from, out_size);
+    return evaluated(s, m, places[attr_int(m, "transform")], (Value *[]){o, scale, in_size, to}, from, out_size);
 }
 
 /* The weights of elements at these distances, (out, taps). */
@@ -467,7 +467,7 @@ static Value *resize_weights(const Sampler *s, const Node *m, Value *far, Value 
                            ? "Where(Greater(a,1),0,1-a)"
                            : "Where(Greater(a,1),Where(Greater(a,2),0,((@a*a-5*@a)*a+8*@a)*a-4*@a),"
                              "((@a+2)*a-(@a+3))*a*a+1)";
-    Value *v = said(s, m, text, (Value *[]){far, NULL, NULL, NULL}, NULL, far), *sum;
+    Value *v = evaluated(s, m, text, (Value *[]){far, NULL, NULL, NULL}, NULL, far), *sum;
     v->type = s->t;
     if (attr_int(m, "exclude"))
         v = make(n, "Where", 3, there, v, number(s, 0));
@@ -494,7 +494,7 @@ bool decompose_resize_table(Node *n, Node *m, Value **out)
     Value *place = resize_place(&s, m, scale, in_size, out_size);
     Value *k = sub(n, range(&s, size[2]), size_as(n, s.t, dim_sub(dim_div(size[2], D(2)), D(1))));
     Value *i = add(n, make(n, "Floor", 1, place), k);
-    Value *far = said(&s, m, "d*Where(Greater(c,0),a-b,b-a)", (Value *[]){i, place, k, NULL}, squeeze, out_size);
+    Value *far = evaluated(&s, m, "d*Where(Greater(c,0),a-b,b-a)", (Value *[]){i, place, k, NULL}, squeeze, out_size);
     far->type = s.t;
     i = make_cast(n, i, I32);
     Value *at = make(n, "Clip", 3, i, make_scalar(n, I32, 0), size_as(n, I32, dim_sub(size[0], D(1))));

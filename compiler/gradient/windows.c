@@ -168,7 +168,7 @@ static Value *weights_vjp(const Vjp *b, const Slide *s, Value *large, Value *sma
     return transpose(n, v, x.rank, swap);
 }
 
-static Value *conv_vjp(const Vjp *b)
+Value *conv_vjp(const Vjp *b)
 {
     Node *n = b->n, *m = b->m;
     bool transposed = !strcmp(m->op->name, "ConvTranspose");
@@ -187,7 +187,7 @@ static Value *conv_vjp(const Vjp *b)
 }
 
 /* The blocks are windows over the image. */
-static Value *col2im_vjp(const Vjp *b)
+Value *col2im_vjp(const Vjp *b)
 {
     static const char *const orders[] = {"niap->nipa", "niapbq->nipqab", "niapbqcr->nipqrabc"};
     Image image;
@@ -213,7 +213,7 @@ static Value *pool_spread(const Vjp *b, const Slide *s, Value *d)
 }
 
 /* AveragePool: each pixel of a window gets d divided by the number of pixels that the mean counts. */
-static Value *average_vjp(const Vjp *b)
+Value *average_vjp(const Vjp *b)
 {
     Node *n = b->n;
     if (is_empty(b))
@@ -226,7 +226,7 @@ static Value *average_vjp(const Vjp *b)
 }
 
 /* LpPool: y^p is a sum of |x|^p. */
-static Value *norm_pool_vjp(const Vjp *b)
+Value *norm_pool_vjp(const Vjp *b)
 {
     Node *n = b->n;
     const Attr *a = node_attr(b->m, "p");
@@ -258,7 +258,7 @@ static Value *channel_sum(const Vjp *b, Value *v, bool transposed)
 }
 
 /* y = x s^-beta, s = bias + alpha / size * the sum of x^2. */
-static Value *lrn_vjp(const Vjp *b)
+Value *lrn_vjp(const Vjp *b)
 {
     Node *n = b->n, *m = b->m;
     Type t = b->d->type;
@@ -269,13 +269,4 @@ static Value *lrn_vjp(const Vjp *b)
     Value *others = channel_sum(b, make(n, "Div", 2, formula(b, "d*y"), s), true);
     others = make(n, "Mul", 2, others, formula(b, "x*2*@beta"));
     return make(n, "Sub", 2, self, make(n, "Mul", 2, others, make_scalar(n, t, part)));
-}
-
-bool vjp_by_windows(const Vjp *b, Value **v)
-{
-    static const VjpRule functions[] = {
-        {"Conv", conv_vjp},           {"ConvTranspose", conv_vjp}, {"Col2Im", col2im_vjp},
-        {"AveragePool", average_vjp}, {"LpPool", norm_pool_vjp},   {"LRN", lrn_vjp},
-    };
-    return vjp_by_rule(functions, sizeof functions / sizeof *functions, b, v);
 }

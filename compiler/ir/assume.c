@@ -51,8 +51,7 @@ Assumptions assumptions_of(const Graph *g)
 {
     Assumptions of = {0};
     Map seen = {0};
-    for (int i = 0; i < assumptions()->list.n; i++) {
-        Assumption *a = &assumptions()->list.at[i];
+    EACH_AT (a, assumptions()->list) {
         void *both = (void *)(uintptr_t)(dim_eq_expr(a->d, a->is).v + 1); /* equal expressions are the same Dim */
         if (a->n->graph != g || map_get(&seen, both))
             continue;

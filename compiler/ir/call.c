@@ -132,9 +132,10 @@ static void bind_map_row(Node *n)
  * nor end the run. A constant input has been checked if all sizes are known. */
 static bool gives_nothing(const Node *n)
 {
-    const Value *checked = n->op->checks ? in(n, n->op->checks - 1) : NULL;
+    const int checked = n->op->checks - 1;
     bool nothing = n->n_out > 0 && !(n->op->flags & (CONTROL | STOPS)) && !symbols_of(n);
-    nothing = nothing && (!checked || (checked->data && shape_is_const(in_shape(n, 0))));
+    nothing =
+        nothing && (checked < 0 || !in(n, checked) || (in_is_const(n, checked) && shape_is_const(in_shape(n, 0))));
     for (int i = 0; i < n->n_out && nothing; i++)
         nothing = !n->out[i] || (n->out[i]->form == TENSOR && dim_is(shape_count(*n->out[i]->shape), 0));
     return nothing;

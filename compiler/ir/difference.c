@@ -1,4 +1,4 @@
-/* difference.c - compares two tensors element by element. */
+/* difference.c - compares two tensors, or two containers of tensors, element by element. */
 #include "ir/difference.h"
 
 #include <math.h>
@@ -7,12 +7,7 @@
 
 /* ---- texts ------------------------------------------------------------------------------------------------------- */
 
-const char *tensor_text(const Tensor *t)
-{
-    return text_format("%s %s", type_onnx(t->type), shape_text(tensor_shape(t)));
-}
-
-const char *element_index(const Tensor *t, int64_t i)
+static const char *element_index(const Tensor *t, int64_t i)
 {
     Text s = {0};
     int64_t at[MAX_RANK];
@@ -45,7 +40,7 @@ static const char *number_text(const Tensor *t, int64_t i)
     return text_format(t->type == U64 ? "%llu" : "%lld", (long long)tensor_get_int(t, i));
 }
 
-const char *element_text(const Tensor *t, int64_t i)
+static const char *element_text(const Tensor *t, int64_t i)
 {
     int64_t n;
     if (t->type == STR)
@@ -120,40 +115,72 @@ static bool same_shape(const Tensor *a, const Tensor *b)
     return a->rank == b->rank && !memcmp(a->dim, b->dim, sizeof *a->dim * (size_t)a->rank);
 }
 
-Difference tensor_difference(const Tensor *got, const Tensor *expected, Tolerance within)
+static void compare_tensors(Difference *d, const Tensor *got, const Tensor *expected, const char *at, Tolerance within)
 {
-    Difference d = {.first = -1};
     if (got->type != expected->type || !same_shape(got, expected)) {
-        d.unlike = text_format("%s, not %s", tensor_text(got), tensor_text(expected));
-        return d;
+        d->unlike = text_format("%s, not %s%s%s", tensor_text(got), tensor_text(expected), *at ? ", at " : "", at);
+        return;
     }
     int64_t n;
     const Tensor x = in_parts(got, &n), y = in_parts(expected, &n);
     const int parts = x.type == got->type ? 1 : 2;
+    d->type = got->type;
+    d->elements += n;
     for (int64_t i = 0; i < n; i++)
-        if (differs(&d, &x, &y, i, within)) {
-            d.first = d.count ? d.first : i / parts;
-            d.count++;
+        if (differs(d, &x, &y, i, within) && !d->count++) {
+            d->first = text_format("%s%s", at, element_index(got, i / parts));
+            d->got = element_text(got, i / parts);
+            d->expected = element_text(expected, i / parts);
         }
+}
+
+static void compare_data(Difference *d, const Data *got, const Data *expected, const char *at, Tolerance within)
+{
+    if (d->unlike)
+        return;
+    if (got->form == OPTIONAL && got->n && expected->form != OPTIONAL)
+        got = got->item; /* ONNX Runtime has optionals that are present as their elements */
+    if (expected->form == OPTIONAL && expected->n && got->form != OPTIONAL)
+        expected = expected->item; /* and onnxcc those that always are */
+    if (got->form != expected->form || got->n != expected->n) {
+        d->unlike = text_format("%s, not %s%s%s", data_text(got), data_text(expected), *at ? ", at " : "", at);
+        return;
+    }
+    if (got->form == TENSOR) {
+        compare_tensors(d, got->t, expected->t, at, within);
+        return;
+    }
+    const bool map = got->form == MAP;
+    const Data x = map ? data_by_keys(got) : *got, y = map ? data_by_keys(expected) : *expected;
+    for (int i = x.n - 1; map && i >= 0; i--)
+        compare_data(d, &x.item[i], &y.item[i], text_format("%s.%s", at, i ? "keys" : "values"), within);
+    for (int i = 0; !map && i < x.n; i++)
+        compare_data(d, &x.item[i], &y.item[i], x.form == OPTIONAL ? at : text_format("%s[%d]", at, i), within);
+}
+
+Difference data_difference(const Data *got, const Data *expected, Tolerance within)
+{
+    Difference d = {0};
+    compare_data(&d, got, expected, "", within);
     return d;
 }
 
 bool is_alike(const Difference *d) { return !d->unlike && !d->count; }
 
-void put_difference(Text *t, const Tensor *got, const Difference *d)
+void put_difference(Text *t, const Difference *d)
 {
     if (d->unlike) {
         text_put(t, "DIFFERS: it is %s", d->unlike);
         return;
     }
-    if (got->type != STR)
+    if (d->type && d->type != STR) {
         text_put(t, "largest error %.2g", d->absolute);
-    if (type_is_float(type_part(got->type)))
-        text_put(t, ", relative %.2g, %llu ULPs", d->relative, (unsigned long long)d->ulps);
-    text_put(t, got->type == STR ? "" : ": ");
+        if (type_is_float(type_part(d->type)))
+            text_put(t, ", relative %.2g, %llu ULPs", d->relative, (unsigned long long)d->ulps);
+        text_put(t, ": ");
+    }
     if (d->count)
-        text_put(t, "DIFFERS in %lld of %lld elements", (long long)d->count,
-                 (long long)tensor_count(got) * (type_part(got->type) == got->type ? 1 : 2));
+        text_put(t, "DIFFERS in %lld of %lld elements", (long long)d->count, (long long)d->elements);
     else
         text_put(t, "ok");
 }

@@ -64,32 +64,33 @@ Dim dim_resolve(Dim d) { return dim_replace(d, NULL, NULL); }
 
 /* ---- proofs ------------------------------------------------------------------------------------------------------ */
 
-/* A sum of a number and a positive multiple of one atom: that atom, with the limit changed accordingly; else false. */
-static bool bounded_atom(const Expr *e, int64_t *max, Dim *atom)
+/* A sum of a number and a positive multiple of one atom; else false. */
+static bool is_line(const Expr *e, int64_t *number, int64_t *factor, Dim *atom)
 {
-    int64_t number = 0, factor = 0;
+    *number = *factor = 0;
     for (int i = 0; i < e->n; i += 2 + (int)e->w[i + 1])
         if (!e->w[i + 1])
-            number = e->w[i];
-        else if (factor || e->w[i] < 1 || e->w[i + 1] > 1)
+            *number = e->w[i];
+        else if (*factor || e->w[i] < 1 || e->w[i + 1] > 1)
             return false;
         else {
-            factor = e->w[i];
+            *factor = e->w[i];
             *atom = (Dim){e->w[i + 2]};
         }
-    if (*max < INT64_MAX)
-        *max = number_div(number_add(*max, -number), factor);
     return true;
 }
 
 Symbol *dim_bounded(Dim d, int64_t *max)
 {
+    int64_t number, factor;
     while (!dim_is_const(d) && !symbol_of(d)) {
         const Expr *e = dim_expr(d);
         const Dim x = {e->w[0]}, y = {e->n > 1 ? e->w[1] : 0};
         if (e->kind == EXPR_POLY) {
-            if (!bounded_atom(e, max, &d))
+            if (!is_line(e, &number, &factor, &d))
                 return NULL;
+            if (*max < INT64_MAX)
+                *max = number_div(number_add(*max, -number), factor);
         } else if (e->kind == EXPR_MAX && (dim_is_const(x)   ? dim_value(x)
                                            : dim_is_const(y) ? dim_value(y)
                                                              : INT64_MAX) <= *max)
@@ -98,6 +99,24 @@ Symbol *dim_bounded(Dim d, int64_t *max)
             if (*max < INT64_MAX)
                 *max = number_add(number_mul(*max, dim_value(y)), dim_value(y) - 1);
             d = x;
+        } else
+            return NULL;
+    }
+    return symbol_of(d);
+}
+
+Symbol *dim_at_least(Dim d, int64_t *min)
+{
+    int64_t number, factor;
+    while (!dim_is_const(d) && !symbol_of(d)) {
+        const Expr *e = dim_expr(d);
+        if (e->kind == EXPR_POLY) {
+            if (!is_line(e, &number, &factor, &d))
+                return NULL;
+            *min = -number_div(number_add(number, -*min), factor); /* the ceiling */
+        } else if (e->kind == EXPR_DIV && dim_is_const((Dim){e->w[1]}) && e->w[1] > 0) {
+            *min = number_mul(*min, e->w[1]);
+            d = (Dim){e->w[0]};
         } else
             return NULL;
     }
@@ -131,6 +150,8 @@ static bool is_atom_nonnegative(Dim rest, int64_t c, const Expr *atom, int depth
     }
 }
 
+static bool is_choice(const Expr *e) { return e->kind == EXPR_MIN || e->kind == EXPR_MAX || e->kind == EXPR_SELECT; }
+
 /* Is d >= 0 for all values of the symbols? False: not proven. */
 static bool is_nonnegative(Dim d, int depth)
 {
@@ -141,12 +162,14 @@ static bool is_nonnegative(Dim d, int depth)
     const Expr *e = dim_expr(d);
     if (e->kind != EXPR_POLY)
         return e->kind != EXPR_SYMBOL && is_atom_nonnegative(D(0), 1, e, depth - 1);
-    for (int i = 0; i < e->n; i += 2 + (int)e->w[i + 1]) {
-        const Expr *atom = e->w[i + 1] == 1 ? dim_expr((Dim){e->w[i + 2]}) : NULL;
-        if (atom &&
-            (atom->kind == EXPR_MIN || atom->kind == EXPR_MAX || atom->kind == EXPR_SELECT || atom->kind == EXPR_DIV))
-            return is_atom_nonnegative(dim_sub(d, dim_mul(D(e->w[i]), (Dim){e->w[i + 2]})), e->w[i], atom, depth - 1);
-    }
+    /* A choice is resolved before a quotient, whose bounds are not exact. */
+    for (int quotients = 0; quotients < 2; quotients++)
+        for (int i = 0; i < e->n; i += 2 + (int)e->w[i + 1]) {
+            const Expr *atom = e->w[i + 1] == 1 ? dim_expr((Dim){e->w[i + 2]}) : NULL;
+            if (atom && (quotients ? atom->kind == EXPR_DIV : is_choice(atom)))
+                return is_atom_nonnegative(dim_sub(d, dim_mul(D(e->w[i]), (Dim){e->w[i + 2]})), e->w[i], atom,
+                                           depth - 1);
+        }
     return false;
 }
 
@@ -178,8 +201,21 @@ Dim dim_less_expr(Dim a, Dim b)
                                                                                        : dim_make2(EXPR_LESS, a, b);
 }
 
+/* min(p, q) == k with p > k: q == k; max(p, q) == k with p < k, as well. Returns q, or d as it is. */
+static Dim decisive(Dim d, Dim k)
+{
+    const Expr *e = dim_is_const(d) ? NULL : dim_expr(d);
+    for (int i = 0; e && dim_is_const(k) && i < 2; i++)
+        if ((e->kind == EXPR_MIN && dim_low((Dim){e->w[i]}) > k.v) ||
+            (e->kind == EXPR_MAX && dim_high((Dim){e->w[i]}) < k.v))
+            return (Dim){e->w[1 - i]};
+    return d;
+}
+
 Dim dim_eq_expr(Dim a, Dim b)
 {
+    a = decisive(a, b);
+    b = decisive(b, a);
     if (dim_identical(a, b))
         return D(1);
     Range x = dim_range(a), y = dim_range(b), d = dim_range(dim_sub(a, b));
@@ -188,11 +224,38 @@ Dim dim_eq_expr(Dim a, Dim b)
     return dim_commuting(EXPR_EQUAL, a, b);
 }
 
+static bool has_no_other(Dim d, const Symbol *s)
+{
+    EACH_SYMBOL (x, d)
+        if (x != s)
+            return false;
+    return true;
+}
+
+/* c is an equality of a symbol and a number: where it holds, do a and b have the same value? False: not proven. */
+static bool agree_where(const Expr *c, Dim a, Dim b)
+{
+    const int k = dim_is_const((Dim){c->w[1]});
+    const Dim of = {c->w[1 - k]}, is = {c->w[k]};
+    Symbol *const s = symbol_of(of);
+    if (!s || !dim_is_const(is) || !dim_identical(s->fixed, of) || !has_no_other(a, s) || !has_no_other(b, s))
+        return false;
+    const bool known = s->known;
+    const int64_t value = s->value;
+    s->known = true;
+    s->value = is.v;
+    const bool agree = dim_eval(a) == dim_eval(b);
+    s->known = known;
+    s->value = value;
+    return agree;
+}
+
 Dim dim_select(Dim c, Dim a, Dim b)
 {
     Range r = dim_range(c);
     const Expr *e = dim_is_const(c) ? NULL : dim_expr(c);
-    if (e && e->kind == EXPR_EQUAL && ((a.v == e->w[0] && b.v == e->w[1]) || (a.v == e->w[1] && b.v == e->w[0])))
+    if (e && e->kind == EXPR_EQUAL &&
+        ((a.v == e->w[0] && b.v == e->w[1]) || (a.v == e->w[1] && b.v == e->w[0]) || agree_where(e, a, b)))
         return b;                                                                         /* p == q ? p : q */
     if (!dim_is_const(a) && dim_expr(a)->kind == EXPR_SELECT && dim_expr(a)->w[0] == c.v) /* c ? (c ? p : q) : b */
         a.v = dim_expr(a)->w[1];

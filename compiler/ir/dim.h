@@ -43,6 +43,7 @@ bool dim_is_narrow(Dim d);       /* proven: it and its operands fit 32 bits */
 typedef struct Symbol Symbol;
 /* Reduces d <= *max to a bound of one symbol: returns the symbol and sets *max to its bound; NULL: impossible. */
 Symbol *dim_bounded(Dim d, int64_t *max);
+Symbol *dim_at_least(Dim d, int64_t *min);                      /* the same for d >= *min */
 Dim dim_resolve(Dim d);                                         /* replaces fixed symbols */
 Dim dim_replace(Dim d, Dim (*by)(Symbol *, void *), void *arg); /* substitutes the symbols by sizes */
 int64_t dim_eval(Dim d);                                        /* value under the symbols' current .value */

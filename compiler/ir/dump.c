@@ -78,9 +78,9 @@ static void put_attributes(const Node *n)
 static void put_loop(const Loop *l)
 {
     bool first = true;
-    for (int i = 0; i < l->steps.n; i++)
-        if (l->steps.at[i].fn) {
-            note("%s%s", first ? "" : ", ", loop_function(&l->steps.at[i]));
+    EACH_AT (step, l->steps)
+        if (step->fn) {
+            note("%s%s", first ? "" : ", ", loop_function(step));
             first = false;
         }
     note(first ? "copy" : "");
@@ -137,17 +137,17 @@ static void put_text(const char *field, Name text)
 static void dump_header(const Model *m)
 {
     note("ir_version: %lld\n", (long long)m->ir_version);
-    for (int i = 0; i < m->imports.n; i++)
-        note("opset_import: %s %lld\n", domain_text(m->imports.at[i].domain), (long long)m->imports.at[i].version);
+    EACH_AT (import, m->imports)
+        note("opset_import: %s %lld\n", domain_text(import->domain), (long long)import->version);
     put_text("producer_name", m->producer);
     put_text("producer_version", m->producer_version);
     put_text("domain", m->domain);
     note("model_version: %lld\n", (long long)m->model_version);
     put_text("doc_string", m->doc);
-    for (int i = 0; i < m->props.n; i++)
-        note("metadata_props: %s = %s\n", printable(m->props.at[i].key), printable(m->props.at[i].value));
-    for (int i = 0; i < m->functions.n; i++)
-        note("functions: %s.%s\n", domain_text(m->functions.at[i]->domain), printable(m->functions.at[i]->name));
+    EACH_AT (prop, m->props)
+        note("metadata_props: %s = %s\n", printable(prop->key), printable(prop->value));
+    EACH_OF (f, m->functions)
+        note("functions: %s.%s\n", domain_text(f->domain), printable(f->name));
     if (m->training.n)
         note("training_info: %d\n", m->training.n);
     put_text("graph", m->graph->name);

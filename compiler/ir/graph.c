@@ -184,11 +184,8 @@ Node *node_new(Graph *g, const char *op, int n_in, Value **in, int n_out)
         node_set_in(n, i, in[i]);
     n->n_out = n_out;
     n->out = NEWS(Value *, n_out);
-    for (int i = 0; i < n_out; i++) {
-        n->out[i] = value_new(g, NULL);
-        n->out[i]->def = n;
-        n->out[i]->def_i = i;
-    }
+    for (int i = 0; i < n_out; i++)
+        node_set_out(n, i, value_new(g, NULL));
     return n;
 }
 
@@ -233,6 +230,13 @@ void node_set_in(Node *n, int i, Value *v)
     use_add(v, (Use){n, NULL, i});
 }
 
+Value *node_set_out(Node *n, int i, Value *v)
+{
+    v->def = n;
+    v->def_i = i;
+    return n->out[i] = v;
+}
+
 void node_set_inputs(Node *n, int n_in, Value *const *in)
 {
     for (int i = 0; i < n->n_in; i++)
@@ -275,6 +279,16 @@ void graph_set_output(Graph *g, int i, Value *v)
     use_add(v, (Use){NULL, g, i});
 }
 
+void graph_set_outputs(Graph *g, int first, int n, Value *const *v)
+{
+    for (int i = 0, old = g->out.n; i < n || first + i < old; i++)
+        if (first + i >= old)
+            graph_add_output(g, v[i]);
+        else
+            graph_set_output(g, first + i, i < n ? v[i] : NULL);
+    g->out.n = first + n;
+}
+
 static const Nested outside = {NULL, 0, -1};
 
 /* The graph after `at` in n. */
@@ -289,20 +303,22 @@ static Nested next_nested(const Node *n, Nested at)
     return outside;
 }
 
-void node_each_graph(const Node *n, void (*visit)(Graph *, void *), void *arg)
+static Graph *visited(Nested at)
 {
-    for (Nested at = next_nested(n, outside); at.graph; at = next_nested(n, at))
-        visit(at.graph, arg);
+    if (at.graph)
+        at.graph->place = at;
+    return at.graph;
 }
+
+Graph *nested_first(const Node *n) { return visited(next_nested(n, outside)); }
+Graph *nested_next(const Node *n, const Graph *g) { return visited(next_nested(n, g->place)); }
 
 /* The first node, in execution order, of n's graphs after `at`; n: they have none. */
 static Node *first_nested(Node *n, Nested at)
 {
-    while ((at = next_nested(n, at)).graph)
-        if (at.graph->first) {
-            at.graph->place = at;
-            return first_nested(at.graph->first, outside);
-        }
+    for (Graph *g; (g = visited(next_nested(n, at))) != NULL; at = g->place)
+        if (g->first)
+            return first_nested(g->first, outside);
     return n;
 }
 
@@ -315,22 +331,16 @@ Node *node_after(const Node *n, const Graph *g)
     return n->graph == g ? NULL : first_nested(n->graph->owner, n->graph->place);
 }
 
-static void remove_graph_uses(Graph *g, void *unused);
-
 static void remove_uses(Node *n)
 {
     for (int i = 0; i < n->n_in; i++)
         use_remove(n->in[i], (Use){n, NULL, i});
-    node_each_graph(n, remove_graph_uses, NULL);
-}
-
-static void remove_graph_uses(Graph *g, void *unused)
-{
-    (void)unused;
-    for (Node *n = g->first; n; n = n->next)
-        remove_uses(n);
-    for (int i = 0; i < g->out.n; i++)
-        use_remove(g->out.at[i], (Use){NULL, g, i});
+    EACH_NESTED (g, n) {
+        for (Node *m = g->first; m; m = m->next)
+            remove_uses(m);
+        for (int i = 0; i < g->out.n; i++)
+            use_remove(g->out.at[i], (Use){NULL, g, i});
+    }
 }
 
 void node_remove(Node *n)
@@ -339,16 +349,11 @@ void node_remove(Node *n)
     unlink_node(n);
 }
 
-static void discard_nested(Graph *g, void *unused)
-{
-    (void)unused;
-    graph_discard(g);
-}
-
 void graph_discard(Graph *g)
 {
     while (g->last) {
-        node_each_graph(g->last, discard_nested, NULL);
+        EACH_NESTED (inner, g->last)
+            graph_discard(inner);
         node_remove(g->last);
     }
     for (int i = 0; i < g->out.n; i++)

@@ -175,7 +175,7 @@ struct Graph {
     Model *model;
     Graph *parent;             /* enclosing graph, whose names are visible */
     Node *owner;               /* node whose attribute it is */
-    Nested place;              /* in owner; only set while EACH_NODE visits the graph */
+    Nested place;              /* in owner; only set while EACH_NODE or EACH_NESTED visits the graph */
     struct Entry *entry;       /* with --training: the entry point whose body it is; or NULL */
     struct Function *function; /* the function whose body it is (not set in graphs nested in it) */
     Node *first, *last;
@@ -288,11 +288,13 @@ void node_to_end(Node *n);               /* of its graph */
 void node_free(Node *n);                 /* frees a node that nothing points to */
 void node_inputs(Node *n, int n_in);     /* sets the number of inputs, all omitted */
 void node_set_in(Node *n, int i, Value *v);
+Value *node_set_out(Node *n, int i, Value *v); /* n computes v; returns v */
 void node_set_inputs(Node *n, int n_in, Value *const *in);
 void value_replace(Value *old, Value *by);        /* in every use, including graph outputs */
 void graph_set_output(Graph *g, int i, Value *v); /* makes v output i */
 void graph_add_output(Graph *g, Value *v);
-void node_move(Node *n, Node *before);    /* with its outputs, into before's graph */
+void graph_set_outputs(Graph *g, int first, int n, Value *const *v); /* replaces those from `first` on by n others */
+void node_move(Node *n, Node *before);                               /* with its outputs, into before's graph */
 int64_t max_bytes(const Value *v);        /* bytes at the upper bounds of its sizes; saturates */
 Value *value_storage(const Value *v);     /* v itself if it is not part of another's */
 Dim value_storage_offset(const Value *v); /* bytes from its start to v */
@@ -315,7 +317,10 @@ void attr_set(Node *n, Attr a);
     for (Node *n = node_first(g), *n##_next; n && (n##_next = node_after(n, g), true); n = n##_next)
 Node *node_first(const Graph *g);
 Node *node_after(const Node *n, const Graph *g);
-void node_each_graph(const Node *n, void (*visit)(Graph *, void *), void *arg); /* nested in n directly */
+/* Every graph that is nested in n directly. */
+#define EACH_NESTED(g, n) for (Graph *g = nested_first(n); g; g = nested_next(n, g))
+Graph *nested_first(const Node *n);
+Graph *nested_next(const Node *n, const Graph *g);
 /* The inputs and the outputs of a node that are present. The loop may not add any. */
 #define EACH_IN(v, n) EACH_VALUE (v, (n)->in, (n)->n_in)
 #define EACH_OUT(v, n) EACH_VALUE (v, (n)->out, (n)->n_out)

@@ -87,9 +87,9 @@ const char *loop_function(const Step *s)
 
 bool loop_reads(const Loop *l, int in)
 {
-    for (int i = 0; i < l->steps.n; i++)
-        for (int k = 0; k < l->steps.at[i].n_arg; k++)
-            if (l->steps.at[i].arg[k] == ~in)
+    EACH_AT (s, l->steps)
+        for (int k = 0; k < s->n_arg; k++)
+            if (s->arg[k] == ~in)
                 return true;
     return false;
 }

@@ -97,6 +97,19 @@ int attr_strings(const Node *n, const char *attr, const Name **v)
 }
 
 bool attr_is(const Node *n, const char *attr, const char *value) { return !strcmp(attr_string(n, attr), value); }
+
+int attr_choice(Node *n, const char *attr, const char *const *choices)
+{
+    Text t = {0};
+    for (int i = 0; choices[i]; i++) {
+        if (attr_is(n, attr, choices[i]))
+            return i;
+        text_put(&t, "%s%s", i ? ", " : "", choices[i]);
+    }
+    node_error(n, "%s '%s' is none of %s", attr, printable(name(attr_string(n, attr))), t.s);
+    return -1;
+}
+
 bool attr_given(const Node *n, const char *attr) { return node_attr(n, attr) != NULL; }
 
 Type attr_type(Node *n, const char *attr, int64_t t)

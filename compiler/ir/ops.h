@@ -98,6 +98,8 @@ int attr_floats(const Node *n, const char *name, const float **v);
 int attr_strings(const Node *n, const char *name, const Name **v);
 bool attr_is(const Node *n, const char *name, const char *value);
 bool attr_given(const Node *n, const char *name);
+/* The index of the attribute's text among `choices`, which ends with NULL; an error and -1 if it is none of them. */
+int attr_choice(Node *n, const char *name, const char *const *choices);
 /* Type number t, from the attribute `name`, if the first output may have it; else reports an error and returns
  * NO_TYPE. */
 Type attr_type(Node *n, const char *name, int64_t t);

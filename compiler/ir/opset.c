@@ -72,7 +72,8 @@ typedef struct Resolver {
     Map unresolved_of; /* by domain, operator and version */
 } Resolver;
 
-static void resolve_graph(Graph *g, void *resolver);
+static void resolve_graph(Resolver *r, Graph *g);
+static void resolve_nested(Resolver *r, const Node *n);
 
 void refuse_node(Node *n) { n->op = op_find("onnxcc", "Refused", 1); }
 
@@ -89,8 +90,7 @@ static void add_unresolved(Resolver *r, Node *n, Name domain, int64_t version)
         m->count++;
         return;
     }
-    m = *r->last = NEW(Unresolved);
-    *m = (Unresolved){domain, n->source->op_type, version, 1, n, NULL};
+    m = *r->last = NEW_COPY((Unresolved){domain, n->source->op_type, version, 1, n, NULL});
     r->last = &m->next;
     map_put(&r->unresolved_of, kind, m);
 }
@@ -103,7 +103,7 @@ static void resolve_function(Resolver *r, Function *f)
     f->resolved = true;
     const Imports *outside = r->imports;
     r->imports = &f->imports;
-    resolve_graph(f->body, r);
+    resolve_graph(r, f->body);
     r->imports = outside;
 }
 
@@ -120,23 +120,23 @@ static bool is_called(const Node *n, const char *s)
 /* Is n an operator that the user provides (--custom-op)? */
 static bool is_custom(const Node *n)
 {
-    for (int i = 0; i < opt()->customs.n; i++)
-        if (is_called(n, opt()->customs.at[i].name))
-            return opt()->customs.at[i].used = true;
+    EACH_AT (o, opt()->customs)
+        if (is_called(n, o->name))
+            return o->used = true;
     return false;
 }
 
 static void refuse(Resolver *r, Node *n)
 {
     refuse_node(n);
-    node_each_graph(n, resolve_graph, r);
+    resolve_nested(r, n);
 }
 
 static void resolve_node(Resolver *r, Node *n)
 {
     if (is_custom(n)) {
         n->op = op_find("onnxcc", "Custom", 1);
-        node_each_graph(n, resolve_graph, r);
+        resolve_nested(r, n);
         return;
     }
     Name domain = n->source->domain;
@@ -175,13 +175,19 @@ static void resolve_node(Resolver *r, Node *n)
         resolve_function(r, f);
     else if (!n->op)
         add_unresolved(r, n, domain, version);
-    node_each_graph(n, resolve_graph, r);
+    resolve_nested(r, n);
 }
 
-static void resolve_graph(Graph *g, void *resolver)
+static void resolve_graph(Resolver *r, Graph *g)
 {
     for (Node *n = g->first; n; n = n->next)
-        resolve_node(resolver, n);
+        resolve_node(r, n);
+}
+
+static void resolve_nested(Resolver *r, const Node *n)
+{
+    EACH_NESTED (g, n)
+        resolve_graph(r, g);
 }
 
 /* A removed operator's schema names its replacement, after this prefix if the operator was experimental. */
@@ -246,21 +252,20 @@ void resolve_ops(Model *m)
 {
     Resolver r = {.model = m, .imports = &m->imports};
     r.last = &r.unresolved;
-    resolve_graph(m->graph, &r);
+    resolve_graph(&r, m->graph);
     for (int i = 0; i < m->training.n && opt()->training; i++) {
         if (m->training.at[i].init)
-            resolve_graph(m->training.at[i].init, &r);
+            resolve_graph(&r, m->training.at[i].init);
         if (m->training.at[i].algorithm)
-            resolve_graph(m->training.at[i].algorithm, &r);
+            resolve_graph(&r, m->training.at[i].algorithm);
     }
     for (int i = 0; i < m->functions.n; i++) /* including functions that are never called */
         resolve_function(&r, m->functions.at[i]);
     for (const Unresolved *unresolved = r.unresolved; unresolved; unresolved = unresolved->next)
         report_unresolved(unresolved);
-    for (int i = 0; i < opt()->customs.n; i++)
-        if (!opt()->customs.at[i].used)
-            error_at("", "ARG-08", "--custom-op %s: the model has no such operator",
-                     printable(name(opt()->customs.at[i].name)));
+    EACH_AT (o, opt()->customs)
+        if (!o->used)
+            error_at("", "ARG-08", "--custom-op %s: the model has no such operator", printable(name(o->name)));
     if (r.unresolved)
         note_help("`onnxcc --list-ops` shows every operator, version and type");
 }

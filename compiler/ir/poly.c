@@ -242,6 +242,35 @@ static Dim div_number(const Poly *p, int64_t b)
     return dim_make(EXPR_DIV, 2, (int64_t[]){x.v, b});
 }
 
+/* Removes an atom, which may occur more than once, once; false: it does not occur. */
+static bool term_drop(Term *t, int64_t atom)
+{
+    int i = 0;
+    while (i < t->k && t->atom[i] != atom)
+        i++;
+    if (i == t->k)
+        return false;
+    memmove(&t->atom[i], &t->atom[i + 1], sizeof t->atom[0] * (size_t)(--t->k - i));
+    return true;
+}
+
+/* Divides both by the atoms that b, of one term, has in common with each term of a. */
+static void cancel(Poly *a, Poly *b)
+{
+    for (int i = 0; b->n == 1 && i < b->t[0].k;) {
+        const int64_t atom = b->t[0].atom[i];
+        Poly rest = *a;
+        bool all = true;
+        for (int k = 0; k < a->n; k++)
+            all &= term_drop(&rest.t[k], atom);
+        if (all) {
+            *a = rest;
+            term_drop(&b->t[0], atom);
+        }
+        i += !all;
+    }
+}
+
 Dim dim_div(Dim a, Dim b)
 {
     if (dim_is_const(a) && dim_is_const(b))
@@ -256,6 +285,8 @@ Dim dim_div(Dim a, Dim b)
     if (poly_exact(&p, &q, &whole))
         return poly_dim(&whole);
     whole.n = 0;
+    cancel(&p, &q);
+    b = poly_dim(&q);
     for (int i = 0; i < p.n; i++) { /* separate the terms that b divides */
         Term t;
         bool out = q.n == 1 && term_div(&p.t[i], &q.t[0], &t);

@@ -5,13 +5,13 @@
 #include "ir/opset.h"
 #include "ir/ops.h"
 
-typedef struct Nodes {
+typedef struct ModelNodes {
     VEC(ModelNode) list;
     VEC(Provenance *) initializers;
     Map at;       /* Source -> its index + 1 */
     Map producer; /* name of a result, outside of functions -> its node's Source */
-} Nodes;
-PART(Nodes, nodes)
+} ModelNodes;
+PART(ModelNodes, nodes)
 
 bool provenance_on(void) { return opt()->map != NULL; }
 
@@ -46,8 +46,8 @@ static void add_initializers(const Graph *g)
         Tensor *const t = v->data ? v->data : v->fallback;
         if (!t)
             continue;
-        Provenance *const p = NEW(Provenance);
-        *p = (Provenance){.kind = FROM_INITIALIZER, .name = v->name, .initializer = nodes()->initializers.n};
+        Provenance *const p =
+            NEW_COPY((Provenance){.kind = FROM_INITIALIZER, .name = v->name, .initializer = nodes()->initializers.n});
         vec_push(&nodes()->initializers, p);
         t->from = p;
     }
@@ -65,7 +65,8 @@ static void add_nodes(Graph *g, void *gone)
         EACH_OUT (v, n)
             if (gone != not_called && v->name && v->name->n)
                 map_put(&nodes()->producer, v->name, (void *)(uintptr_t)n->source);
-        node_each_graph(n, add_nodes, gone);
+        EACH_NESTED (inner, n)
+            add_nodes(inner, gone);
     }
 }
 
@@ -75,13 +76,13 @@ static void add_readers(Graph *g, void *unused)
     for (const Node *n = g->first; n; n = n->next) {
         ModelNode *const node = &nodes()->list.at[model_node(n->source)];
         EACH_OUT (v, n)
-            for (int i = 0; i < v->uses.n; i++) {
-                const Use u = v->uses.at[i];
+            EACH_OF (u, v->uses) {
                 const Node *const by = u.node ? u.node : u.graph->owner;
                 if (by)
                     vec_push(&node->readers, model_node(by->source));
             }
-        node_each_graph(n, add_readers, NULL);
+        EACH_NESTED (inner, n)
+            add_readers(inner, NULL);
     }
 }
 
@@ -91,11 +92,11 @@ static void each_graph(Model *m, void (*visit)(Graph *, void *))
     visit(m->graph, NULL);
     for (int i = 0; i < m->functions.n; i++)
         visit(m->functions.at[i]->body, (void *)(uintptr_t)not_called);
-    for (int i = 0; i < m->training.n; i++) {
-        if (m->training.at[i].init)
-            visit(m->training.at[i].init, out);
-        if (m->training.at[i].algorithm)
-            visit(m->training.at[i].algorithm, out);
+    EACH_AT (t, m->training) {
+        if (t->init)
+            visit(t->init, out);
+        if (t->algorithm)
+            visit(t->algorithm, out);
     }
 }
 
@@ -174,8 +175,7 @@ static Provenance *provenance_of(const Value *v, const Node *n)
         return NULL;
     if (v->data && v->data->from)
         return v->data->from;
-    Provenance *const p = NEW(Provenance);
-    *p = (Provenance){.kind = FROM_ATTRIBUTES, .source = n->source};
+    Provenance *const p = NEW_COPY((Provenance){.kind = FROM_ATTRIBUTES, .source = n->source});
     if (v->data)
         v->data->from = p;
     return p;
@@ -189,8 +189,8 @@ static bool has_numbers(const Attr *a)
 
 static Provenance *made_by(const Node *n, Name how, int k, Value *const *in)
 {
-    Provenance *const p = NEW(Provenance);
-    *p = (Provenance){.kind = FROM_NODE, .name = how, .source = n->source, .also = n->also, .n = k};
+    Provenance *const p =
+        NEW_COPY((Provenance){.kind = FROM_NODE, .name = how, .source = n->source, .also = n->also, .n = k});
     p->of = NEWS(Provenance *, k);
     for (int i = 0; i < k; i++)
         p->of[i] = provenance_of(in[i], n);
@@ -216,8 +216,7 @@ Tensor *provenance_splat(Tensor *t, const Value *of)
 {
     if (!provenance_on() || !of->data->from)
         return t;
-    Provenance *const p = NEW(Provenance);
-    *p = (Provenance){.kind = FROM_NODE, .name = name("onnxcc.Splat"), .n = 1};
+    Provenance *const p = NEW_COPY((Provenance){.kind = FROM_NODE, .name = name("onnxcc.Splat"), .n = 1});
     p->of = NEWS(Provenance *, 1);
     p->of[0] = of->data->from;
     t->from = p;
@@ -228,8 +227,7 @@ void provenance_option(Tensor *t, Name input)
 {
     if (!provenance_on())
         return;
-    Provenance *const p = NEW(Provenance);
-    *p = (Provenance){.kind = FROM_OPTION, .name = input};
+    Provenance *const p = NEW_COPY((Provenance){.kind = FROM_OPTION, .name = input});
     t->from = p;
 }
 

@@ -32,6 +32,22 @@ bool require_size(Node *n, const char *what, Dim *d)
     return true;
 }
 
+/* Raises the lower bound of a size of the model's inputs, so that d >= 1; false: it takes more than that. */
+static bool raise_input(const Node *n, Dim d)
+{
+    int64_t low = 1;
+    Symbol *s = graph_is_entry(n->graph) ? dim_at_least(d, &low) : NULL;
+    if (!s || s->origin.kind != ORIGIN_INPUT || low > s->high || low > MAX_SIZE)
+        return false;
+    s->low = s->low > low ? s->low : low;
+    return true;
+}
+
+Dim require_left(const Node *n, Dim size, Dim d)
+{
+    return dim_low(d) >= (dim_low(size) > 0) || raise_input(n, d) ? d : dim_max(D(0), d);
+}
+
 bool require_shape(Node *n, int i, Shape is)
 {
     if (!in(n, i))

@@ -31,7 +31,7 @@ static void add_old_rows(const Op *op)
 {
     for (const char *s = op->compatible; s && *s; s += strspn(s, "; ")) {
         char *types;
-        Op *old = memcpy(NEW(Op), op, sizeof *op);
+        Op *old = NEW_COPY(*op);
         old->since_version = (int)strtol(s, &types, 10);
         s = types;
         old->types = text_format("%s %s", name_until(&s, ";/")->s, op->types);

@@ -32,24 +32,15 @@ int64_t symbol_start(const Symbol *s) { return s->low > 0 ? s->low : s->high < 0
 
 /* ---- symbols of nested graphs ------------------------------------------------------------------------------------ */
 
-typedef struct SymbolVisit {
-    void (*visit)(Symbol *, void *);
-    void *arg;
-} SymbolVisit;
-
-static void visit_graph(Graph *g, void *arg)
-{
-    const SymbolVisit *v = arg;
-    for (Symbol *s = symbols_born_in(g); s; s = s->beside)
-        v->visit(s, v->arg);
-    for (const Node *n = g->first; n; n = n->next)
-        if (n->op->flags & CONTROL)
-            node_each_graph(n, visit_graph, arg);
-}
-
 void symbols_inside(const Node *n, void (*visit)(Symbol *, void *), void *arg)
 {
-    node_each_graph(n, visit_graph, &(SymbolVisit){visit, arg});
+    EACH_NESTED (g, n) {
+        for (Symbol *s = symbols_born_in(g); s; s = s->beside)
+            visit(s, arg);
+        for (const Node *m = g->first; m; m = m->next)
+            if (m->op->flags & CONTROL)
+                symbols_inside(m, visit, arg);
+    }
 }
 
 static void end_symbol(Symbol *s, void *unused)
@@ -72,11 +63,8 @@ static bool dim_varies_in(Dim d, const Node *n)
 
 static void add_stacked(Dims *sizes, const Node *n, Dim d)
 {
-    bool again = !dim_varies_in(d, n);
-    for (int i = 0; i < sizes->n; i++)
-        again |= dim_identical(sizes->at[i], d);
-    if (!again)
-        vec_push(sizes, d);
+    if (dim_varies_in(d, n))
+        vec_add(sizes, d);
 }
 
 Dims stacked_sizes(const Node *n)
@@ -108,21 +96,20 @@ void keep_stacked_sizes(Node *n, const Shape *slice)
 
 /* ---- symbols that code uses -------------------------------------------------------------------------------------- */
 
-static void visit_shape(const Shape *s, const SymbolVisit *v)
+static void visit_shape(const Shape *s, void (*visit)(Symbol *, void *), void *arg)
 {
     for (int i = 0; i < s->rank; i++)
-        dim_symbols(s->dim[i], v->visit, v->arg);
+        dim_symbols(s->dim[i], visit, arg);
 }
 
 void node_symbols(const Node *n, void (*visit)(Symbol *, void *), void *arg)
 {
-    const SymbolVisit v = {visit, arg};
     EACH_IN (x, n)
-        visit_shape(x->shape, &v);
+        visit_shape(x->shape, visit, arg);
     EACH_OUT (y, n)
-        visit_shape(y->shape, &v);
+        visit_shape(y->shape, visit, arg);
     if (n->call.loop)
-        visit_shape(n->call.loop->shape, &v);
+        visit_shape(n->call.loop->shape, visit, arg);
     else if (n->call.kernel)
         EACH_SIZE (s, &n->call)
             dim_symbols(s.param->d, visit, arg);

@@ -1,5 +1,6 @@
 /* spatial.c - images and windows from a node's attributes: strides, dilations, pads, auto_pad; with run-time sizes. */
 #include "ir/spatial.h"
+#include "ir/assume.h"
 #include "ir/schema.h"
 
 bool image_read(Node *n, int i, Image *m)
@@ -97,7 +98,7 @@ bool read_pads(Node *n, const Image *m, Windows *w)
 
 /* Windows along one axis. same: 1 for SAME_UPPER (an odd element of padding goes to the end), -1 for SAME_LOWER, else
  * 0. */
-static void read_axis(const Image *m, int a, int same, bool ceil, Windows *w)
+static void read_axis(const Node *n, const Image *m, int a, int same, bool ceil, Windows *w)
 {
     Dim size = m->size[a], stride = D(w->stride[a]), reach = D((w->kernel[a] - 1) * w->dilation[a] + 1);
     if (same) {
@@ -108,7 +109,7 @@ static void read_axis(const Image *m, int a, int same, bool ceil, Windows *w)
         return;
     }
     Dim room = dim_sub(dim_add(dim_add(size, w->pad[a]), w->pad_end[a]), reach);
-    w->out[a] = dim_max(D(0), dim_add(ceil ? dim_ceil(room, stride) : dim_div(room, stride), D(1)));
+    w->out[a] = require_left(n, size, dim_add(ceil ? dim_ceil(room, stride) : dim_div(room, stride), D(1)));
     if (!ceil)
         return;
     /* A window that would start in the end padding is omitted. */
@@ -165,7 +166,7 @@ bool windows_read(Node *n, const Image *m, const int64_t *kernel, Windows *w)
         return false;
     bool ceil = attr_given(n, "ceil_mode") && attr_int(n, "ceil_mode");
     for (int a = 0; a < image_end(m); a++) {
-        read_axis(m, a, a < image_first(m) ? 0 : same, ceil, w);
+        read_axis(n, m, a, a < image_first(m) ? 0 : same, ceil, w);
         w->padded |= ceil || !dim_is(w->pad[a], 0) || !dim_is(w->pad_end[a], 0);
         if (dim_high(w->out[a]) < 1 && dim_low(m->size[a]) > 0)
             return node_error(n, "no window of %lld elements fits in axis %d of %s", (long long)w->kernel[a],
@@ -201,7 +202,7 @@ bool windows_read_transposed(Node *n, const Image *m, const int64_t *kernel, Win
             Dim total = dim_max(D(0), dim_sub(full, w->out[a]));
             w->pad[a] = same > 0 ? dim_div(total, D(2)) : dim_ceil(total, D(2));
         } else
-            w->out[a] = dim_max(D(0), dim_sub(full, dim_add(w->pad[a], w->pad_end[a])));
+            w->out[a] = require_left(n, m->size[a], dim_sub(full, dim_add(w->pad[a], w->pad_end[a])));
         w->padded |= (w->kernel[a] - 1) * w->dilation[a] >= w->stride[a] || !dim_is(w->pad[a], 0) ||
                      !dim_is_at_most(w->out[a], dim_mul(m->size[a], D(w->stride[a])));
         if (dim_high(w->out[a]) < 1 && dim_low(m->size[a]) > 0)

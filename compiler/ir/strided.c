@@ -15,6 +15,16 @@ void shape_strides(Shape s, Dim *stride)
 
 void strided_axis(Strided *s, Dim dim, Dim from, Dim to) { s->axis[s->rank++] = (struct StridedAxis){dim, from, to}; }
 
+Dim strided_along(Strided *s, Shape list, Shape data, int axis)
+{
+    Dim from[MAX_RANK], to[MAX_RANK];
+    shape_strides(list, from);
+    shape_strides(data, to);
+    for (int i = 0; i < data.rank; i++)
+        strided_axis(s, list.dim[i], from[i], i == axis ? D(0) : to[i]);
+    return to[axis];
+}
+
 /* Drops axes of size 1 and merges axes that are contiguous to each other. */
 static void strided_merge(Strided *s)
 {

@@ -12,8 +12,7 @@ PART(Symbols, symbols)
 
 static Symbol *symbol_new(Name n, int64_t low, int64_t high)
 {
-    Symbol *s = NEW(Symbol);
-    *s = (Symbol){.name = n, .low = low, .high = high, .upper = D(high)};
+    Symbol *s = NEW_COPY((Symbol){.name = n, .low = low, .high = high, .upper = D(high)});
     s->fixed = symbol_add(s);
     map_put(&symbols()->by_name, n, s);
     return s;
@@ -46,8 +45,7 @@ Symbol *symbol_fresh(const char *why, int64_t low, int64_t high)
         n = name_format("%s#%d", why, (int)number);
     }
     map_put(&symbols()->numbers, base, (void *)number);
-    for (int i = 0; i < opt()->dims.n; i++) {
-        struct DimOption *o = &opt()->dims.at[i];
+    EACH_AT (o, opt()->dims) {
         if (!name_is(n, o->name) && !name_is(base, o->name) && !name_is(value, o->name))
             continue;
         low = o->low > low ? o->low : low;

@@ -1,4 +1,5 @@
 /* tensor.c - constants: construction, access to elements of any type, their bytes in the layout of kernels. */
+#include <math.h>
 #include <xxhash.h>
 
 #include "ir/tensor.h"
@@ -67,8 +68,7 @@ Tensor *tensor_new_fill(Type type, Shape s, const void *element)
 
 Tensor *tensor_view(const Tensor *t, Shape s)
 {
-    Tensor *y = NEW(Tensor);
-    *y = *t;
+    Tensor *y = NEW_COPY(*t);
     y->rank = s.rank;
     y->dim = dims_of(s);
     if (t->owned && t->thunk) /* t may drop its bytes; y computes its own when needed */
@@ -235,6 +235,16 @@ Name tensor_get_str(const Tensor *t, int64_t i)
 }
 
 void tensor_set_str(Tensor *t, int64_t i, Name s) { ((str *)(uintptr_t)t->data)[i] = (str){s->s, s->n}; }
+
+bool tensor_is_finite(const Tensor *t)
+{
+    const int64_t n = tensor_count(t) * (type_part(t->type) == t->type ? 1 : 2);
+    const void *b = tensor_data(t);
+    for (int64_t i = 0; i < n; i++)
+        if (!isfinite(type_part(t->type) == F32 ? (double)((const float *)b)[i] : ((const double *)b)[i]))
+            return false;
+    return true;
+}
 
 /* ---- bytes for kernels ------------------------------------------------------------------------------------------- */
 

@@ -38,12 +38,13 @@ Tensor *tensor_symbolic(Type type, Shape s);                      /* the same, w
 Tensor *tensor_lazy(Type type, Shape s);                          /* without data; the caller sets thunk and run */
 Tensor *tensor_new_fill(Type type, Shape s, const void *element); /* a splat of a copy of *element; s is constant */
 bool tensor_is_uniform(const Tensor *t);                          /* a splat, or all elements have equal bytes */
-bool tensor_is_zero(const Tensor *t);                             /* are all bytes 0? */
-Tensor *tensor_view(const Tensor *t, Shape s);                    /* the same elements under another shape */
-Tensor *tensor_ints(int n, const int64_t *v);                     /* I64, rank 1 */
-Tensor *tensor_dims(int n, const Dim *v);                         /* I64, rank 1; symbolic if some are expressions */
-Tensor *tensor_float(Type type, double v);                        /* rank 0 */
-Tensor *tensor_int(Type type, int64_t v);                         /* rank 0 */
+bool tensor_is_finite(const Tensor *t);        /* float, double, or complex: has it no infinity and no NaN? */
+bool tensor_is_zero(const Tensor *t);          /* are all bytes 0? */
+Tensor *tensor_view(const Tensor *t, Shape s); /* the same elements under another shape */
+Tensor *tensor_ints(int n, const int64_t *v);  /* I64, rank 1 */
+Tensor *tensor_dims(int n, const Dim *v);      /* I64, rank 1; symbolic if some are expressions */
+Tensor *tensor_float(Type type, double v);     /* rank 0 */
+Tensor *tensor_int(Type type, int64_t v);      /* rank 0 */
 double tensor_get(const Tensor *t, int64_t i); /* an element of a float type as double; also of splats and lazy ones */
 int64_t tensor_get_int(const Tensor *t, int64_t i);
 /* Converts n elements of a numeric type, from `base` on with `stride`, to contiguous ones of its arithmetic type, and

@@ -52,9 +52,9 @@ static Node *maker(const Value *v)
 static const Value *old_value(const Value *v)
 {
     const Model *m = v->graph->model;
-    for (int i = 0; i < m->shares.n; i++)
-        if (m->shares.at[i].copy && m->shares.at[i].copy->in[0] == v && m->shares.at[i].a->state)
-            return m->shares.at[i].a;
+    EACH_AT (s, m->shares)
+        if (s->copy && s->copy->in[0] == v && s->a->state)
+            return s->a;
     return NULL;
 }
 
@@ -194,7 +194,7 @@ static void order_entry(Graph *g)
 
 void order_updates(Model *m)
 {
-    for (int i = 0; i < m->entries.n; i++)
-        if (m->entries.at[i]->kind != ENTRY_RUN)
-            order_entry(m->entries.at[i]->graph);
+    EACH_OF (entry, m->entries)
+        if (entry->kind != ENTRY_RUN)
+            order_entry(entry->graph);
 }

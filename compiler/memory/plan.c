@@ -19,12 +19,12 @@ SHARED_PART_IS(Plan, plan);
 
 /* ---- times ------------------------------------------------------------------------------------------------------- */
 
-static void number(Graph *g, void *next)
+static void number(Graph *g, int *time)
 {
-    int *time = next;
     for (Node *n = g->first; n; n = n->next) {
         n->time = (*time)++;
-        node_each_graph(n, number, time);
+        EACH_NESTED (inner, n)
+            number(inner, time);
         n->end = n->op->flags & CONTROL ? (*time)++ : n->time;
     }
 }
@@ -293,11 +293,11 @@ static void place_states(void)
 {
     States *const s = states();
     s->first = s->bytes = (8 * s->sizes.n + plan()->align - 1) / plan()->align * plan()->align;
-    for (int i = 0; i < s->at.n; i++) {
-        Value *const slot = s->at.at[i].slot;
+    EACH_AT (state, s->at) {
+        Value *const slot = state->slot;
         slot->offset = s->bytes;
         if (max_bytes(slot) > max_addressed() - s->bytes - plan()->align) {
-            error_value(s->at.at[i].in, "MEM-02", "the states need more than the %lld bytes that one object may have",
+            error_value(state->in, "MEM-02", "the states need more than the %lld bytes that one object may have",
                         (long long)max_addressed());
             return;
         }

@@ -48,8 +48,8 @@ bool is_in_callers_buffer(const Value *v)
 {
     if (v->input >= 0 || v->in_state)
         return true;
-    for (int i = 0; i < v->uses.n; i++)
-        if (!v->uses.at[i].node && graph_is_entry(v->uses.at[i].graph) && !v->state)
+    EACH_AT (u, v->uses)
+        if (!u->node && graph_is_entry(u->graph) && !v->state)
             return true;
     return false;
 }
@@ -133,9 +133,9 @@ static void unite_views_and_shares(const Model *m)
     EACH_NODE (n, m->graph)
         if (is_view(n))
             unite(n->in[0], n->out[0]);
-    for (int i = 0; i < m->shares.n; i++)
-        if (!m->shares.at[i].a->in_state)
-            unite_whole(m->shares.at[i].a, m->shares.at[i].b);
+    EACH_AT (s, m->shares)
+        if (!s->a->in_state)
+            unite_whole(s->a, s->b);
 }
 
 /* ---- concat and split without copies ----------------------------------------------------------------------------- */
@@ -327,9 +327,8 @@ static bool is_read_after(const Value *v, int time)
 static bool is_read_too_late(const Value *a, const Value *y)
 {
     const Model *m = y->graph->model;
-    for (int i = 0; i < m->shares.n; i++)
-        if (m->shares.at[i].copy && value_storage(m->shares.at[i].a) == a &&
-            is_read_after(y, m->shares.at[i].copy->time))
+    EACH_AT (s, m->shares)
+        if (s->copy && value_storage(s->a) == a && is_read_after(y, s->copy->time))
             return true;
     return false;
 }
@@ -625,11 +624,10 @@ static bool append_state(const KeptState *s)
 
 static void unite_states(const Model *m)
 {
-    for (int i = 0; i < m->shares.n; i++)
-        if (m->shares.at[i].copy && !m->shares.at[i].a->in_state)
-            unite_state(m->shares.at[i].a, m->shares.at[i].copy);
-    for (int i = 0; i < states()->at.n; i++) {
-        const KeptState *s = &states()->at.at[i];
+    EACH_AT (share, m->shares)
+        if (share->copy && !share->a->in_state)
+            unite_state(share->a, share->copy);
+    EACH_AT (s, states()->at) {
         if (append_state(s))
             continue;
         unite_whole(s->in, s->copy->out[0]);

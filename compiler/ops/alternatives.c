@@ -33,8 +33,7 @@ static const Value *first_of(const Value *v)
 
 static void add_alternatives(Value *v, const Node *by, Value *condition, Value *a, Value *b)
 {
-    Alternatives *x = NEW(Alternatives);
-    *x = (Alternatives){by, condition, {a, b}};
+    Alternatives *x = NEW_COPY((Alternatives){by, condition, {a, b}});
     map_put(alternatives(), v, x);
     v->pinned = condition->pinned = a->pinned = b->pinned = true;
 }
@@ -88,9 +87,7 @@ static void add_result(Node *n, Graph *const *branch, int k, Value *v, Value *y)
     if (n->n_out)
         memcpy(all, n->out, sizeof *all * (size_t)n->n_out);
     n->out = all;
-    y->def = n;
-    y->def_i = n->n_out;
-    n->out[n->n_out++] = y;
+    node_set_out(n, n->n_out++, y);
     set_out(n, y->def_i, v->type, *v->shape);
     y->text = v->text;
 }
@@ -101,8 +98,8 @@ static Value *exported_container(Node *n, Graph *const *branch, int k, Value *v)
 {
     Values part = {0};
     container_flatten(v, &part);
-    for (int i = 0; i < part.n; i++)
-        part.at[i] = exported(n, branch, k, part.at[i]);
+    EACH_AT (one, part)
+        *one = exported(n, branch, k, *one);
     Value *const *from = part.at;
     return container_rebuild(n->graph, ctype_of(v), &from);
 }
@@ -181,9 +178,7 @@ static void drop_results(Node *n, Graph *const *branch)
             continue;
         for (int k = 0; k < 2; k++)
             graph_set_output(branch[k], kept, branch[k]->out.at[i]);
-        n->out[kept] = n->out[i];
-        n->out[kept]->def_i = kept;
-        kept++;
+        node_set_out(n, kept++, n->out[i]);
     }
     for (int k = 0; k < 2; k++)
         for (; branch[k]->out.n > kept; branch[k]->out.n--)
@@ -245,27 +240,22 @@ static void look_at(Value *v, Operands *r)
     vec_push(&r->from, v);
 }
 
-static void search_graph(Graph *g, void *arg);
-
 static void search_node(Node *n, Operands *r)
 {
     for (int i = 0; i < n->n_in; i++)
         look_at(n->in[i], r);
-    node_each_graph(n, search_graph, r);
-}
-
-static void search_graph(Graph *g, void *arg)
-{
-    for (Node *n = g->first; n; n = n->next)
-        search_node(n, arg);
-    for (int i = 0; i < g->out.n; i++)
-        look_at(g->out.at[i], arg);
+    EACH_NESTED (g, n) {
+        for (Node *m = g->first; m; m = m->next)
+            search_node(m, r);
+        for (int i = 0; i < g->out.n; i++)
+            look_at(g->out.at[i], r);
+    }
 }
 
 static Graph *new_branch(Node *owner, int k)
 {
-    Graph *g = NEW(Graph);
-    *g = (Graph){.model = owner->graph->model, .parent = owner->graph, .owner = owner, .path = owner->graph->path};
+    Graph *g = NEW_COPY(
+        (Graph){.model = owner->graph->model, .parent = owner->graph, .owner = owner, .path = owner->graph->path});
     attr_set(owner, (Attr){.name = name(branch_names[k]), .type = A_GRAPH, .g = g});
     return g;
 }
@@ -285,8 +275,7 @@ static Value *inside(Graph *g, Value *v)
 static void choose_branch(Operands *r, const Node *n, Graph *g, int k)
 {
     r->to.n = 0;
-    for (int i = 0; i < r->from.n; i++) {
-        Value *v = r->from.at[i];
+    EACH_OF (v, r->from) {
         for (const Alternatives *a; (a = alternatives_of(v)) && is_same_condition(a->condition, r->condition);)
             v = a->of[k];
         vec_push(&r->to, inside(g, v));
@@ -296,12 +285,6 @@ static void choose_branch(Operands *r, const Node *n, Graph *g, int k)
             vec_push(&r->from, n->in[i]);
             vec_push(&r->to, value_const(g, tensor_new_fill(B8, *n->in[i]->shape, &(uint8_t){k == 0})));
         }
-}
-
-static void discard_nested(Graph *g, void *unused)
-{
-    (void)unused;
-    graph_discard(g);
 }
 
 /* An If before n, or at the end of g, on the condition of v's alternatives. */
@@ -320,11 +303,8 @@ static void take_results(Node *f, Node *n)
 {
     f->out = NEWS(Value *, n->n_out);
     for (int i = 0; i < n->n_out; i++)
-        if (n->out[i]) {
-            n->out[i]->def = f;
-            n->out[i]->def_i = f->n_out;
-            f->out[f->n_out++] = n->out[i];
-        }
+        if (n->out[i])
+            node_set_out(f, f->n_out++, n->out[i]);
     n->n_out = 0;
 }
 
@@ -355,7 +335,8 @@ Node *alternatives_split(Node *n)
             }
     }
     take_results(f, n);
-    node_each_graph(n, discard_nested, NULL);
+    EACH_NESTED (g, n)
+        graph_discard(g);
     node_remove(n);
     return f;
 }

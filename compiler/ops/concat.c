@@ -1,5 +1,6 @@
 /* concat.c - Concat: tensors concatenated along an axis. */
 #include "ir/call.h"
+#include "ir/schema.h"
 #include "passes/infer.h"
 #include "concat.h"
 
@@ -23,6 +24,21 @@ static void join_groups(Node *n)
     for (int i = k; i < n->n_in; i++)
         node_set_in(n, i, NULL);
     n->n_in = k;
+}
+
+/* With one input that has elements, as torch exports a cache that starts empty, it is an Identity. */
+static void pass_single(Node *n, int axis)
+{
+    Value *only = NULL;
+    for (int i = 0; i < n->n_in; i++) {
+        if (dim_is(in_shape(n, i).dim[axis], 0) && (only || i < n->n_in - 1))
+            continue;
+        if (only)
+            return;
+        only = n->in[i];
+    }
+    node_set_inputs(n, 1, &only);
+    n->op = op_find("", "Identity", INT32_MAX);
 }
 
 static void concat_infer(Node *n)
@@ -56,6 +72,7 @@ static void concat_infer(Node *n)
         }
     }
     set_out(n, 0, in_type(n, 0), y);
+    pass_single(n, a);
 }
 
 static void concat_bind(Node *n)

@@ -7,6 +7,7 @@
 #include "ir/scope.h"
 #include "passes/container.h"
 #include "passes/passes.h"
+#include "passes/taps.h"
 
 static bool is_given_up(const Graph *g)
 {
@@ -59,9 +60,9 @@ static void give_up_branch(Graph *g, const Graph *other)
 {
     graph_discard(g);
     g->out.n = 0;
-    for (int i = 0; i < other->out.n; i++) {
+    EACH_OF (v, other->out) {
         Node *f = node_new(g, "onnxcc.Fail", 0, NULL, 1);
-        set_out(f, 0, other->out.at[i]->type, *other->out.at[i]->shape);
+        set_out(f, 0, v->type, *v->shape);
         node_insert(f, NULL);
         graph_add_output(g, f->out[0]);
     }
@@ -135,6 +136,7 @@ static void if_infer(Node *n)
         poison(n);
         return;
     }
+    taps_fill(n, branch);
     if (lost < 0)
         alternatives_give(n, branch);
     flatten_branches(n, branch, lost);
@@ -165,8 +167,7 @@ static void if_unread(Node *n)
                 Graph *g = branch_of(n, k);
                 graph_set_output(g, kept, g->out.at[i]);
             }
-            n->out[kept] = v;
-            v->def_i = kept++;
+            node_set_out(n, kept++, v);
         }
     }
     for (int k = 0; k < 2; k++)
@@ -396,10 +397,7 @@ static void carry_in_sequence(Node *n, Graph *g, int i)
     node_set_in(n, i + 2, sequence_new(n->graph, in_type(n, i + 2), 1, &n->in[i + 2]));
     if (!y)
         return;
-    n->out[i] = value_new(n->graph, NULL);
-    n->out[i]->def = n;
-    n->out[i]->def_i = i;
-    Value *in[] = {n->out[i], make_int(n, 0)};
+    Value *in[] = {node_set_out(n, i, value_new(n->graph, NULL)), make_int(n, 0)};
     Node *at = node_new(n->graph, "onnxcc.SequenceAt", 2, in, 1);
     at->source = n->source;
     node_insert(at, n->next);
@@ -583,7 +581,7 @@ static Untried loop_untried(const Node *n, const Graph *g)
 /* Are the errors those of nodes in the body of n whose inputs have no result, and may n give its results without it? */
 static bool may_give_up_body(const Node *n, const Untried *u, const Deferred *errors)
 {
-    static const char *const codes[] = {"OPR-01", "OPR-04", "INF-06", "INF-08", NULL};
+    static const char *const codes[] = {"OPR-01", "OPR-04", "INF-06", "INF-08", "OPT-16", NULL};
     for (int i = 0; i < u->stacked.n; i++)
         if (n->out[u->carried + i] && !u->stacked.at[i])
             return false;
@@ -674,9 +672,7 @@ static void loop_bind(Node *n)
     }
     for (int i = 0; i < carried; i++) {
         if (!n->out[i]) {
-            n->out[i] = value_new(n->graph, g->in.at[i + 2]->name);
-            n->out[i]->def = n;
-            n->out[i]->def_i = i;
+            node_set_out(n, i, value_new(n->graph, g->in.at[i + 2]->name));
             set_out(n, i, g->in.at[i + 2]->type, *g->in.at[i + 2]->shape);
         }
         Node *iteration = copy_node(g, g->out.at[i + 1], NULL);
@@ -701,8 +697,7 @@ static void loop_unread(Node *n)
         Value *v = out(n, k);
         if (v && (v->uses.n || symbols_of(v))) {
             graph_set_output(g, kept + 1, g->out.at[k + 1]);
-            n->out[kept] = v;
-            v->def_i = kept++;
+            node_set_out(n, kept++, v);
         } else if (v) {
             keep_stacked_sizes(n, g->out.at[k + 1]->shape);
             v->def = NULL;

@@ -101,8 +101,8 @@ static void add_attr(Node *n, Parameters *p, const Attr *a)
 static void custom_bind(Node *n)
 {
     Parameters p = {0};
-    Kernel *k = NEW(Kernel);
-    *k = (Kernel){.name = "custom", .t = F32, .n_arg = n->n_in + n->n_out, .n_in = n->n_in, .fallible = true};
+    Kernel *k =
+        NEW_COPY((Kernel){.name = "custom", .t = F32, .n_arg = n->n_in + n->n_out, .n_in = n->n_in, .fallible = true});
     n->call = (Call){.kernel = k, .n_arg = k->n_arg, .arg = NEWS(Value *, k->n_arg)};
     for (int i = 0; i < k->n_arg; i++) {
         n->call.arg[i] = i < n->n_in ? n->in[i] : n->out[i - n->n_in];

@@ -35,19 +35,13 @@ static void clip_infer(Node *n)
 
 static void shift_infer(Node *n)
 {
-    if (!attr_is(n, "direction", "LEFT") && !attr_is(n, "direction", "RIGHT")) {
-        node_error(n, "direction is \"%s\"", attr_string(n, "direction"));
-        note_help("LEFT and RIGHT are possible");
-    } else
+    if (attr_choice(n, "direction", (const char *const[]){"LEFT", "RIGHT", NULL}) >= 0)
         infer_broadcast(n);
 }
 
 static void gelu_infer(Node *n)
 {
-    if (!attr_is(n, "approximate", "none") && !attr_is(n, "approximate", "tanh")) {
-        node_error(n, "approximate is \"%s\"", attr_string(n, "approximate"));
-        note_help("none and tanh are possible");
-    } else
+    if (attr_choice(n, "approximate", (const char *const[]){"none", "tanh", NULL}) >= 0)
         infer_same(n);
 }
 

@@ -54,14 +54,10 @@ static void gather_elements_bind(Node *n)
 {
     Shape x = in_shape(n, 0), y = in_shape(n, 1);
     int a = attr_axis(n, "axis", x.rank);
-    Dim from[MAX_RANK], to[MAX_RANK];
     Strided s = {0};
-    shape_strides(x, from);
-    shape_strides(y, to);
-    for (int i = 0; i < x.rank; i++)
-        strided_axis(&s, y.dim[i], i == a ? D(0) : from[i], to[i]);
-    struct gather_elements_bind p = {.count = shape_count(y), .axis = x.dim[a], .stride = from[a]};
-    p.rank = strided_axes(&s, p.dim, p.from, NULL);
+    struct gather_elements_bind p = {.count = shape_count(y), .axis = x.dim[a]};
+    p.stride = strided_along(&s, y, x, a);
+    p.rank = strided_axes(&s, p.dim, NULL, p.from);
     bind_kernel(n, "gather_elements", type_storage(in_type(n, 0)), in_type(n, 1), gather_elements_fields(), &p, NULL,
                 0);
 }

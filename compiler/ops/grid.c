@@ -9,10 +9,9 @@ static bool is_cubic(Node *n) { return attr_is(n, "mode", "cubic") || attr_is(n,
 
 static int padding(Node *n)
 {
-    return attr_is(n, "padding_mode", "border")       ? GRID_BORDER
-           : attr_is(n, "padding_mode", "reflection") ? GRID_REFLECTION
-           : attr_is(n, "padding_mode", "zeros")      ? GRID_ZEROS
-                                                      : -1;
+    static const char *const names[] = {
+        [GRID_ZEROS] = "zeros", [GRID_BORDER] = "border", [GRID_REFLECTION] = "reflection", NULL};
+    return attr_choice(n, "padding_mode", names);
 }
 
 static void grid_sample_infer(Node *n)
@@ -22,9 +21,7 @@ static void grid_sample_infer(Node *n)
     bool linear = attr_is(n, "mode", "linear") || attr_is(n, "mode", "bilinear");
     if (!linear && !is_cubic(n) && !attr_is(n, "mode", "nearest"))
         node_error(n, "mode is '%s': it may be linear, nearest or cubic", attr_string(n, "mode"));
-    else if (padding(n) < 0)
-        node_error(n, "padding_mode is '%s': it may be zeros, border or reflection", attr_string(n, "padding_mode"));
-    else if (!image_read(n, 0, &m))
+    else if (padding(n) < 0 || !image_read(n, 0, &m))
         return;
     else if (m.axes > 3 && !attr_is(n, "mode", "nearest") && in_type(n, 0) == STR)
         node_error(n, "strings have no sums, which mode %s makes", attr_string(n, "mode"));

@@ -4,19 +4,15 @@
 
 static int format(Node *n)
 {
-    return attr_is(n, "pixel_format", "RGB")         ? IMAGE_RGB
-           : attr_is(n, "pixel_format", "BGR")       ? IMAGE_BGR
-           : attr_is(n, "pixel_format", "Grayscale") ? IMAGE_GRAY
-                                                     : -1;
+    static const char *const names[] = {[IMAGE_RGB] = "RGB", [IMAGE_BGR] = "BGR", [IMAGE_GRAY] = "Grayscale", NULL};
+    return attr_choice(n, "pixel_format", names);
 }
 
 static void image_infer(Node *n)
 {
     if (in_shape(n, 0).rank != 1)
         node_error(n, "the file is %s instead of a list of bytes", shape_text(in_shape(n, 0)));
-    else if (format(n) < 0)
-        node_error(n, "pixel_format is '%s': it may be RGB, BGR or Grayscale", attr_string(n, "pixel_format"));
-    else {
+    else if (format(n) >= 0) {
         Dim height = reported_size(n, 0, "height", D(INT64_MAX)); /* size 0: call it first */
         Dim width = reported_size(n, 1, "width", D(INT64_MAX));
         set_out(n, 0, U8, shape_list(3, height, width, D(format(n) == IMAGE_GRAY ? 1 : 3)));

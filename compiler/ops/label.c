@@ -348,19 +348,15 @@ static bool sort_pool(Node *n, const int64_t *pool, int64_t size, Tensor **gram,
 
 static void tfidf_expand(Node *n)
 {
-    static const char *const modes[] = {"TF", "IDF", "TFIDF"};
+    static const char *const modes[] = {"TF", "IDF", "TFIDF", NULL};
     const Attr *strings = node_attr(n, "pool_strings"), *numbers = node_attr(n, "pool_int64s");
     const int64_t *indexes;
     const float *weights;
-    int mode = 0, grams = attr_ints(n, "ngram_indexes", &indexes), weighted = attr_floats(n, "weights", &weights);
+    int mode = attr_choice(n, "mode", modes), grams = attr_ints(n, "ngram_indexes", &indexes),
+        weighted = attr_floats(n, "weights", &weights);
     Value *x = in(n, 0);
-    while (mode < 3 && !attr_is(n, "mode", modes[mode]))
-        mode++;
-    if (mode == 3) {
-        node_error(n, "mode is \"%s\"", attr_string(n, "mode"));
-        note_help("TF, IDF and TFIDF are possible");
+    if (mode < 0)
         return;
-    }
     if (x->shape->rank < 1 || x->shape->rank > 2 || !(x->type == STR ? strings : numbers)) {
         node_error(n, "the input is %s %s, which needs %s", type_onnx(x->type), shape_text(*x->shape),
                    x->shape->rank < 1 || x->shape->rank > 2 ? "one dimension or two"

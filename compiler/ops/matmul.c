@@ -173,7 +173,7 @@ static void product_bind(Node *n)
     if (!product_read(n, &p))
         return;
     Dim macs = dim_mul(shape_count(p.y), p.k);
-    n->macs = dim_high(macs) < INT64_MAX ? dim_high(macs) : 0; /* at the bounds */
+    n->macs = dim_high(macs) < INT64_MAX ? dim_high(macs) : 0; /* run-time sizes at their upper bounds */
     if (p.packed) {
         bind_dense(n, &p);
         return;

@@ -46,7 +46,7 @@ static void unary_expand(Node *n)
     quantise(n, last ? channels_moved(n, y, in_shape(n, 0).rank, true) : y, 3, 0);
 }
 
-/* n's operator of channels first, for input 0 or, if the node is of channels last, for it transposed. */
+/* Becomes ONNX's operator, which has the channels first: with channels_last, input 0 and the result are transposed. */
 static void conv_expand(Node *n)
 {
     bool last = attr_int(n, "channels_last") != 0;
@@ -78,7 +78,7 @@ static void linear_expand(Node *n)
     expand_to(n, y);
 }
 
-/* Softmax of the opset given by an attribute: up to 12, over all axes from `axis` on. */
+/* Softmax as the opset in the attribute `opset` defines it: up to 12 over all axes from `axis` on. */
 static void softmax_expand(Node *n)
 {
     int rank = in_shape(n, 0).rank, axis = attr_axis(n, "axis", rank);
@@ -117,16 +117,16 @@ static void concat_expand(Node *n)
 /* Y = alpha * A' * B' + C, where C has the scale alpha * a_scale * b_scale; without y_scale, Y is of floats. */
 static void gemm_expand(Node *n)
 {
-    bool turned = attr_int(n, "transB") != 0;
+    bool transposed = attr_int(n, "transB") != 0;
     Value *scale = make(n, "Mul", 2, in(n, 1), in(n, 4)), *c = NULL;
     if (attr_float(n, "alpha") != 1)
         scale = make(n, "Mul", 2, scale, make_scalar(n, F32, attr_float(n, "alpha")));
     if (in(n, 6)) {
         c = with_int(make(n, "DequantizeLinear", 2, in(n, 6), scale), "axis", in_shape(n, 6).rank - 1);
     }
-    Value *y =
-        with_int(make(n, "Gemm", 3, real(n, 0, ONE), real(n, 3, turned ? 0 : 1), c), "transA", attr_int(n, "transA"));
-    attr_set_int(y->def, "transB", turned);
+    Value *y = with_int(make(n, "Gemm", 3, real(n, 0, ONE), real(n, 3, transposed ? 0 : 1), c), "transA",
+                        attr_int(n, "transA"));
+    attr_set_int(y->def, "transB", transposed);
     attr_set_float(y->def, "alpha", attr_float(n, "alpha"));
     if (in(n, 7))
         quantise(n, y, 7, 0);

@@ -50,13 +50,13 @@ Node *attend(Node *n, const Attended *a)
 /* ---- queries, keys and values ------------------------------------------------------------------------------------ */
 
 typedef struct Heads {
-    Value *q, *k, *v;       /* (batch, rows, heads * size); keys and values possibly by heads */
-    bool parted;            /* they are by heads: (batch, heads, rows, size) */
+    Value *q, *k, *v;       /* (batch, rows, heads * size) */
+    bool parted;            /* keys and values are by heads instead: (batch, heads, rows, size) */
     Value *past_k, *past_v; /* (batch, heads, keys, size) */
-    Value *count;           /* the number of past keys in a buffer that has room for all; NULL: they fill it */
-    Value *beams;           /* of each sample, beam and past key: the beam that it is from; NULL: its own */
+    Value *count;           /* the number of past keys in past_k, which has room for the new ones; NULL: it is full */
+    Value *beams;           /* the beam that each past key of each sample and beam comes from; NULL: its own beam */
     int mask, bias;         /* inputs */
-    bool causal, scores;    /* scores: are they output 3? */
+    bool causal, scores;    /* scores: they are output 3 */
     Dim batch, rows, added, past, keys, room, heads, size, v_size; /* keys: past + added; room: of the buffer */
 } Heads;
 
@@ -72,7 +72,7 @@ static Value *with_past(Node *n, const Heads *h, Value *v, Dim size, Value *past
     return make(n, "TensorScatter", 3, past, v, repeated(n, h->count, h->batch));
 }
 
-/* v, by heads, with the past keys or values of the beams that they are from. */
+/* v, keys or values by heads, with the past ones taken from the beams that h->beams gives. */
 static Value *of_beams(Node *n, const Heads *h, Value *v)
 {
     Dim beams = h->beams->shape->dim[1], one = D(1);
@@ -154,7 +154,8 @@ static bool read_bias(Node *n, Heads *h, Value **bias)
         return false;
     if (keep)
         *bias = make(n, "Where", 3, keep, make_scalar(n, t, 0), make_scalar(n, t, fill < lowest ? lowest : fill));
-    /* a row without visible keys attends those of the highest bias: masked ones, and later ones if `fill` is as low */
+    /* A row without visible keys attends those of the highest bias: masked ones, and later ones if `fill` is as low.
+     * Then the causal mask has to be part of the bias. */
     if (h->causal && (h->scores || (keep && fill < -1e30) || !dim_identical(h->rows, h->added))) {
         Value *other = *bias ? *bias : make_scalar(n, t, 0);
         *bias = make(n, "Where", 3, later_keys(n, h), make_scalar(n, t, lowest), other);
@@ -203,14 +204,13 @@ typedef struct Inputs {
     int bias, mask, added, past, count, beams;
 } Inputs;
 
-/* Part i of `parts` along an axis of v that only has them, (batch, rows, heads, parts, size), as (batch, rows, heads *
- * size). */
+/* Part i of v, (batch, rows, heads, parts, size), as (batch, rows, heads * size). */
 static Value *unpacked(Node *n, const Heads *h, Value *v, int i, Dim rows)
 {
     return make_reshape(n, part_of(n, v, 3, D(i), D(1)), 3, (Dim[]){h->batch, rows, dim_mul(h->heads, h->size)});
 }
 
-/* All in the queries: (batch, rows, heads, 3, size), or (batch, rows, 3 * heads * size). */
+/* Queries, keys and values in input 0: (batch, rows, heads, 3, size), or (batch, rows, 3 * heads * size). */
 static bool read_packed(Node *n, Heads *h)
 {
     Shape q = in_shape(n, 0);

@@ -1,5 +1,5 @@
-/* microsoft_fused.c - operators that ONNX Runtime's optimisers put in place of several of ONNX's: each is expanded to
- * those again. */
+/* microsoft_fused.c - operators into which ONNX Runtime's optimisers fuse several of ONNX's: each is expanded to these
+ * again. */
 #include "microsoft.h"
 
 #include "ir/call.h"
@@ -7,7 +7,7 @@
 
 /* ---- activations ------------------------------------------------------------------------------------------------- */
 
-/* The attributes of each operator that are its values, in the order of a list. */
+/* Each activation's attributes, in the order of activation_params. */
 static const struct Activation {
     const char *op, *first, *second;
 } activations[] = {
@@ -222,8 +222,8 @@ static void nhwc_fused_conv_expand(Node *n)
         expand_to(n, channels_moved(n, y, rank, true));
 }
 
-/* Conv of an image with its channels last. So are those of the weights, contrary to ONNX Runtime's documentation: its
- * optimiser and kernels have them so. */
+/* Conv of an image with its channels last. The weights have theirs last, too: ONNX Runtime's documentation says
+ * otherwise, but its optimiser writes and its kernels read them so. */
 static void nhwc_conv_expand(Node *n)
 {
     int rank = in_shape(n, 0).rank;
@@ -265,7 +265,7 @@ static void layer_norm(Node *n, Value *x, Type wide, int gamma, int beta, int64_
         replace_out(n, i, y->out[i]);
 }
 
-/* Version 1, which ONNX Runtime has since before ONNX: x may be of another type than the scale. */
+/* Version 1, which ONNX Runtime defined before ONNX did: x may be of another type than the scale. */
 static void layer_norm_1(Node *n)
 {
     Type wide = in_type(n, 0);
@@ -319,7 +319,7 @@ static void skip_layer_norm_expand(Node *n)
     expand_done(n);
 }
 
-/* The mean is not computed, and 0. */
+/* The mean is not subtracted; its output is 0. */
 static void skip_simplified_expand(Node *n)
 {
     Value *sum = skip_sum(n, 3), *inverse;
@@ -337,7 +337,7 @@ static void skip_simplified_expand(Node *n)
 
 /* ---- embeddings -------------------------------------------------------------------------------------------------- */
 
-/* The rows of the positions: of position_ids, or the first ones. */
+/* The rows of position_embedding: those that position_ids selects, or the first ones. */
 static Value *positions(Node *n)
 {
     Dim from = D(0), to = in_shape(n, 0).dim[1];
@@ -349,7 +349,7 @@ static Value *positions(Node *n)
     return make(n, "Slice", 4, in(n, 3), make_dims(n, 1, &from), make_dims(n, 1, &to), make_ints(n, 1, (int64_t[]){0}));
 }
 
-/* For every row of the mask, how many 1 there are; without a mask, 0. */
+/* The number of ones in every row of the mask; without a mask, 0. */
 static Value *mask_index(Node *n)
 {
     if (!in(n, 7))
@@ -442,7 +442,7 @@ static void bias_softmax_expand(Node *n)
 
 /* ---- GroupNorm --------------------------------------------------------------------------------------------------- */
 
-/* Input i, an element per channel (or per image and channel), as x's channels are. */
+/* Input i, an element per channel (or per image and channel), in a shape that broadcasts to x. */
 static Value *by_channel(Node *n, int i, bool last, Type t)
 {
     Shape s = in_shape(n, i);
@@ -458,7 +458,7 @@ static Value *by_channel(Node *n, int i, bool last, Type t)
     return make_reshape(n, v, rank, wide);
 }
 
-/* x + skip + bias, if there are these; its sum is output 1. Then normalised by groups, then Swish if activation is 1. */
+/* The sum x + skip + bias (as far as given), which is output 1, is normalised by groups; then Swish if activation is 1. */
 static void group_norm_expand(Node *n)
 {
     Type t = in_type(n, 0), wide = type_arith(t);

@@ -59,7 +59,7 @@ static Value *gate(Node *n, int i, const Branches *b, bool flat)
     Dim last = s.rank ? s.dim[s.rank - 1] : D(1);
     bool product = flat && s.rank == w.rank - 1 && !dim_identical(last, b->c);
     if (s.rank != w.rank && s.rank != w.rank - 1) {
-        node_error(n, "the gate %s for streams of shape %s", shape_text(s), shape_text(w));
+        node_error(n, "the gate %s does not fit streams of shape %s", shape_text(s), shape_text(w));
         return NULL;
     }
     for (int k = 0; k < w.rank - 2; k++)
@@ -156,7 +156,7 @@ static void gated_norm_expand(Node *n)
         return;
     }
     if (x.rank < 1 || scale.rank != 1 || !require_rank(n, x.rank + 1)) {
-        node_error(n, "the scale %s for %s", shape_text(scale), shape_text(x));
+        node_error(n, "the scale %s does not fit %s", shape_text(scale), shape_text(x));
         return;
     }
     Dim groups = dim_div(x.dim[x.rank - 1], dim_max(scale.dim[0], D(1)));
@@ -254,7 +254,7 @@ static Value *channels_first(Node *n, int i)
     return v;
 }
 
-/* y, (batch, channels, time), as `like` has its channels; time: of it */
+/* y, (batch, channels, time), as (batch, time, channels...) with the channels of `like`. */
 static Value *channels_last(Node *n, Value *y, Shape like, Dim time)
 {
     static const int64_t swap[] = {0, 2, 1};
@@ -275,8 +275,8 @@ static bool check_causal_conv(Node *n, bool last)
         return node_error(n, "activation is \"%s\"", attr_string(n, "activation"));
     if (x.rank < 3 || (!last && x.rank != 3) || w.rank != 3 || !dim_is_const(w.dim[2]) || attr_int(n, "dilation") < 1 ||
         attr_int(n, "dilation") > INT32_MAX || dim_value(w.dim[2]) > INT32_MAX)
-        return node_error(n, "the input %s and the weights %s, with a dilation of %lld", shape_text(x), shape_text(w),
-                          (long long)attr_int(n, "dilation"));
+        return node_error(n, "the input %s and the weights %s do not fit, with a dilation of %lld", shape_text(x),
+                          shape_text(w), (long long)attr_int(n, "dilation"));
     return true;
 }
 

@@ -7,10 +7,10 @@ typedef struct Grouped {
     Value *ends;                   /* the number of each sample's keys, the new ones included */
     Value *starts;                 /* how many of them are before the rows; NULL: none */
     Value *begins;                 /* the position of the first row, for its rotation; NULL: 0 */
-    Value *kept;                   /* of a cache for a window: the keys that remain in it; NULL: all do */
+    Value *kept;                   /* how many keys remain in a cache for a window; NULL: all */
     int64_t heads, kv_heads, bits; /* bits: of an element in a quantised cache; 0: it is not */
     Dim batch, rows, added, size, past, total, room; /* room: of the new cache */
-    Dim first;                                       /* 1: the rows are the first ones, whatever the cache holds; 0 */
+    Dim first; /* 1: the rows are the sequence's first ones, whatever the cache holds; else 0 */
 } Grouped;
 
 enum {
@@ -109,8 +109,8 @@ static bool read_past(Node *n, Grouped *g)
     return require_shape(n, PAST_KEY, cache) && require_shape(n, PAST_VALUE, cache);
 }
 
-/* The number of keys that a cache for a window holds of `count` since the beginning: all if they fit; else keys are
- * dropped in whole blocks, each of which leaves at least a window. */
+/* How many of the `count` keys since the beginning a cache for a window holds: all if they fit; else keys are dropped in
+ * whole blocks, and at least a window of them remains. */
 static Value *held(Node *n, const Grouped *g, Value *count, Dim block)
 {
     Dim round = dim_sub(block, D(1));
@@ -119,8 +119,8 @@ static Value *held(Node *n, const Grouped *g, Value *count, Dim block)
     return make(n, "Sub", 2, count, make(n, "Mul", 2, make(n, "Div", 2, over, by), by));
 }
 
-/* sliding_window_cache: ends and starts become counts of keys in the cache, which has room for the new keys until n has
- * run. */
+/* sliding_window_cache: ends and starts become counts of keys in the cache, which is extended by the new keys while n
+ * runs. */
 static bool slide(Node *n, Grouped *g)
 {
     int64_t window = attr_int(n, "local_window_size");
@@ -286,7 +286,7 @@ static Value *cached(Node *n, const Grouped *g, Value *v, Value *past)
     return dim_is(g->added, 0) ? past : make(n, "TensorScatter", 3, past, v, count);
 }
 
-/* Of a cache for a window, the keys that remain, in its first rows, then 0. */
+/* A cache for a window after the run: the keys that remain, then rows of 0. */
 static Value *remaining(Node *n, const Grouped *g, Value *v)
 {
     const Dim one = D(1), sample[] = {g->batch, one, one, one}, last = dim_sub(g->room, one);

@@ -50,7 +50,8 @@ static int64_t channels_before(const Value *v)
     return x && axis >= 0 && x->rank > axis && dim_is_const(x->dim[axis]) ? dim_value(x->dim[axis]) : 0;
 }
 
-/* Blocks of 8 have at most 7 channels that are not used. */
+/* Sets of[0] to n if its numbers of channels exclude blocks of 16, or of[1] if they exclude blocks of 8, whose padding is
+ * at most 7 channels. */
 static void find_evidence(const Node *n, const Node **of)
 {
     const Tensor *w = weights_of(n);

@@ -1,4 +1,4 @@
-/* microsoft_plain.c - operators of com.microsoft that ONNX has by now, or that a few of ONNX's are. */
+/* microsoft_plain.c - operators of com.microsoft that ONNX has adopted, or that a few of ONNX's can express. */
 #include "ir/spatial.h"
 #include "microsoft.h"
 #include "passes/infer.h"
@@ -15,7 +15,7 @@ static void expand_dims_expand(Node *n)
 
 static void gather_nd_expand(Node *n) { expand_to(n, make(n, "GatherND", 2, in(n, 0), make_cast(n, in(n, 1), I64))); }
 
-/* Input i, of one element, as a scalar; NULL: NULL */
+/* Input i, of one element, as a scalar; NULL: not given. */
 static Value *scalar(Node *n, int i)
 {
     return in(n, i) && require_one(n, i) ? make_reshape(n, in(n, i), 0, NULL) : NULL;
@@ -76,7 +76,7 @@ static void unfold_expand(Node *n)
         return;
     Dim left = dim_sub(x.dim[axis], D(size));
     if (size < 1 || step < 1) {
-        node_error(n, "parts of %lld elements, %lld apart", (long long)size, (long long)step);
+        node_error(n, "there are no parts of %lld elements, %lld apart", (long long)size, (long long)step);
         return;
     }
     if (!require_size(n, "elements beyond a part", &left))
@@ -97,15 +97,14 @@ static Value *columns(Node *n, Value *v, Dim from, Dim to)
     return make(n, "Slice", 4, v, make_dims(n, 1, &from), make_dims(n, 1, &to), make_ints(n, 1, (int64_t[]){1}));
 }
 
-/* The score of every token that would complete a sequence of ngram_size tokens which input_ids already has becomes
- * minus infinity. */
+/* Sets to minus infinity the scores of all tokens that would repeat a sequence of ngram_size tokens in input_ids. */
 static void ngram_repeat_expand(Node *n)
 {
     Shape ids = in_shape(n, 0), scores = in_shape(n, 1);
     int64_t size = attr_int(n, "ngram_size");
     if (ids.rank != 2 || scores.rank != 2 || size < 1) {
-        node_error(n, "sequences of %lld tokens in %s, with scores %s", (long long)size, shape_text(ids),
-                   shape_text(scores));
+        node_error(n, "input_ids is %s, the scores are %s, ngram_size is %lld", shape_text(ids), shape_text(scores),
+                   (long long)size);
         return;
     }
     if (!require_dim(n, "rows of the scores", scores.dim[0], ids.dim[0]))

@@ -7,17 +7,17 @@
 
 /* ---- RelativePositionBias ---------------------------------------------------------------------------------------- */
 
-/* For each distance below `most`, its bucket of `buckets`: the first half has one distance each, in the other the
- * distances grow by a constant factor. */
-static Value *bucket_of(Node *n, int64_t most, int64_t buckets)
+/* The bucket, of `buckets`, of each distance below `max`: the first half has one distance each, in the other the distances
+ * grow by a constant factor. */
+static Value *bucket_of(Node *n, int64_t max, int64_t buckets)
 {
-    int64_t exact = buckets / 2, *v = NEWS(int64_t, most);
-    for (int64_t d = 0; d < most; d++) {
-        double part = d > exact ? log((double)d / (double)exact) / log((double)most / (double)exact) : 0;
+    int64_t exact = buckets / 2, *v = NEWS(int64_t, max);
+    for (int64_t d = 0; d < max; d++) {
+        double part = d > exact ? log((double)d / (double)exact) / log((double)max / (double)exact) : 0;
         int64_t far = exact + (int64_t)(part * (double)(buckets - exact) + 1e-9); /* a power of the factor is exact */
         v[d] = d < exact ? d : far < buckets ? far : buckets - 1;
     }
-    return make_ints(n, (int)most, v);
+    return make_ints(n, (int)max, v);
 }
 
 /* The positions from 0 up to `length`, as (length, 1) or (length). */
@@ -35,7 +35,7 @@ static void position_bias_expand(Node *n)
 {
     enum { FAR = 1 << 16 };
     bool both = attr_int(n, "is_bidirectional") != 0;
-    int64_t most = attr_int(n, "max_distance");
+    int64_t max = attr_int(n, "max_distance");
     Shape table = in_shape(n, 0);
     Dim length[2];
     if (table.rank != 2 || !dim_is_const(table.dim[0])) {
@@ -43,8 +43,8 @@ static void position_bias_expand(Node *n)
         return;
     }
     int64_t buckets = dim_value(table.dim[0]) / (both ? 2 : 1);
-    if (buckets < 2 || most <= buckets / 2 || most > FAR) {
-        node_error(n, "max_distance is %lld for %lld buckets", (long long)most, (long long)buckets);
+    if (buckets < 2 || max <= buckets / 2 || max > FAR) {
+        node_error(n, "max_distance is %lld for %lld buckets", (long long)max, (long long)buckets);
         return;
     }
     if (in_dims(n, 1, &length[0], 1) != 1 || in_dims(n, 2, &length[1], 1) != 1)
@@ -54,8 +54,8 @@ static void position_bias_expand(Node *n)
     Value *far = make(n, "Sub", 2, positions(n, length[0], false), positions(n, length[0], true)),
           *zero = make_int(n, 0);
     Value *distance = both ? make(n, "Abs", 1, far) : make(n, "Max", 2, make(n, "Neg", 1, far), zero);
-    distance = make(n, "Min", 2, distance, make_int(n, most - 1));
-    Value *bucket = make(n, "Gather", 2, bucket_of(n, most, buckets), distance);
+    distance = make(n, "Min", 2, distance, make_int(n, max - 1));
+    Value *bucket = make(n, "Gather", 2, bucket_of(n, max, buckets), distance);
     if (both)
         bucket = make(n, "Add", 2, bucket,
                       make(n, "Where", 3, make(n, "Greater", 2, far, zero), make_int(n, buckets), zero));

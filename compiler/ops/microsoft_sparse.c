@@ -1,5 +1,5 @@
-/* microsoft_sparse.c - SparseAttention of the domain com.microsoft: which blocks of keys a block of rows attends is given
- * in rows of block numbers. */
+/* microsoft_sparse.c - SparseAttention of the domain com.microsoft: two inputs list, as a compressed sparse matrix, the
+ * blocks of keys that each block of rows attends. */
 #include "microsoft_attention.h"
 
 enum { S_QUERY, S_KEY, S_VALUE, S_PAST_KEY, S_PAST_VALUE, S_BLOCK_ROWS, S_BLOCKS, S_TOTAL, S_ENDS, S_COS, S_SIN };
@@ -86,7 +86,7 @@ static Value *block_mask(Node *n, const Sparse *s)
     return make(n, "MatMul", 2, make_cast(n, of_row, F32), make_cast(n, of_key, F32));
 }
 
-/* May a row attend a key as their blocks are, (batch, heads or 1, rows, room)? */
+/* May the block of a row attend the block of a key, (batch, heads or 1, rows, room)? */
 static Value *mask_of(Node *n, const Sparse *s, Value *at)
 {
     const Dim last = dim_sub(s->blocks, D(1));

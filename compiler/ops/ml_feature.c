@@ -47,7 +47,7 @@ static bool in_range(Type t, double v)
     return floor(v) >= (double)(-greatest(t) - 1) && floor(v) < (double)greatest(t) + 1;
 }
 
-/* Of integers none is above NaN, and all are above what is less than the least. */
+/* Which integers in input 0 are above the threshold: all if it is below the type's lowest number, none if it is NaN. */
 static Value *integers_above(Node *n, Type t, double at)
 {
     if (floor(at) < (double)(-greatest(t) - 1))
@@ -87,7 +87,7 @@ static void imputer_expand(Node *n)
         return;
     if (type_is_int(t)) {
         bool some = ints ? at <= greatest(t) && at >= -greatest(t) - 1 : hole == floor(hole) && in_range(t, hole);
-        if (!some) { /* no element is that */
+        if (!some) { /* no integer equals the number to replace */
             expand_to(n, make(n, "Identity", 1, x));
             return;
         }
@@ -126,7 +126,7 @@ static void vectorizer_expand(Node *n)
         Shape s = in_shape(n, i);
         Dim columns = s.rank == 1 ? D(1) : shape_product(s, 1, s.rank), less = dim_min(columns, D(size[i]));
         if (!s.rank || size[i] < 0) {
-            node_error(n, "input %d is %s, for %lld columns", i, shape_text(s), (long long)size[i]);
+            node_error(n, "input %d is %s: it cannot give %lld columns", i, shape_text(s), (long long)size[i]);
             return;
         }
         Value *x = make_reshape(n, make_cast(n, in(n, i), F32), 2, (Dim[]){s.dim[0], columns});

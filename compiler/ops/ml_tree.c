@@ -49,11 +49,11 @@ static void put_leaf(Tables *t, const Forest *f, Tree *x)
  * follows the rows; the other one is added to `todo`. */
 static int64_t put_split(Tables *t, const Forest *f, const Tree *x)
 {
-    bool turned = x->mode == GT || x->mode == GTE || x->mode == NEQ; /* the complement, with yes and no exchanged */
+    bool negated = x->mode == GT || x->mode == GTE || x->mode == NEQ; /* the complement, with yes and no exchanged */
     int mode = x->mode == EQ || x->mode == NEQ || x->mode == MEMBER ? TREE_EQUAL : 0;
-    mode |= turned != x->missing ? TREE_MISSING : 0;
+    mode |= negated != x->missing ? TREE_MISSING : 0;
     double split = x->mode == LT || x->mode == GTE ? before(x->split, f->type) : x->split;
-    struct Todo later = {turned ? x->no : x->yes, t->feature.n, x->mode == MEMBER ? x->n : 1};
+    struct Todo later = {negated ? x->no : x->yes, t->feature.n, x->mode == MEMBER ? x->n : 1};
     if (later.n == 0) { /* an empty set: no value is a member, except a NaN if `missing` */
         later.n = 1;
         split = (double)NAN;
@@ -61,17 +61,17 @@ static int64_t put_split(Tables *t, const Forest *f, const Tree *x)
     for (int64_t i = 0; i < later.n; i++)
         put_row(t, x->feature, x->mode == MEMBER && x->n ? x->set[i] : split, 0, mode);
     vec_push(&t->todo, later);
-    return turned ? x->yes : x->no;
+    return negated ? x->yes : x->no;
 }
 
-/* A row that every value leaves for row `to`. */
+/* An unconditional jump to row `to`: every value, NaN too, is at most infinity. */
 static void put_jump(Tables *t, int64_t feature, int64_t to) { put_row(t, feature, INFINITY, to, TREE_MISSING); }
 
 /* The row of a node; the next row if it is not put yet. */
 static int64_t row_of(const Tables *t, const Tree *x) { return x->row ? x->row - 1 : t->feature.n; }
 
-/* Puts a tree in depth-first order; a node without a link follows its parent. Nodes with several parents are put once, those
- * without a link are reached by a jump. False: wrong, reported. */
+/* Puts a tree in depth-first order: one successor of a node follows it, a link leads to the other one. A node with several
+ * parents is put once; where it should follow another parent, a jump leads to it. False: wrong, reported. */
 static bool put_tree(Node *n, Tables *t, Forest *f, int64_t root)
 {
     vec_push(&t->root, row_of(t, &f->node[root]));
@@ -120,8 +120,8 @@ static Value *float_table(Node *n, const char *what, Type t, int64_t k, const do
 static Type index_type(const Tables *t, const Forest *f)
 {
     int64_t max = f->n_entries > t->feature.n ? f->n_entries : t->feature.n;
-    for (int i = 0; i < t->feature.n; i++) {
-        int64_t v = t->feature.at[i] < 0 ? -t->feature.at[i] : t->feature.at[i];
+    EACH_OF (feature, t->feature) {
+        int64_t v = feature < 0 ? -feature : feature;
         max = v > max ? v : max;
     }
     max = f->targets > max ? f->targets : max;
@@ -179,16 +179,12 @@ static void trees_bind(Node *n)
 
 static int aggregate_of(Node *n)
 {
-    static const char *const names[] = {"AVERAGE", "SUM", "MIN", "MAX"};
-    for (int i = 0; i < 4; i++)
-        if (attr_is(n, "aggregate_function", names[i]))
-            return i;
-    node_error(n, "aggregate_function is '%s'", attr_string(n, "aggregate_function"));
-    return TREE_SUM;
+    static const char *const names[] = {"AVERAGE", "SUM", "MIN", "MAX", NULL};
+    return attr_choice(n, "aggregate_function", names);
 }
 
-/* With one target the first entry of a leaf counts, others are ignored: as ONNX Runtime does. (skl2onnx writes the number of a leaf once
- * for each class.) */
+/* With one target only the first entry of a leaf counts, as in ONNX Runtime. (skl2onnx writes the number of a leaf once for
+ * each class.) */
 static void use_first_entries(Forest *f)
 {
     for (int64_t i = 0; i < f->n && f->targets == 1; i++)

@@ -35,12 +35,8 @@ static bool read_pads(Node *n, Dim *before, Dim *after)
 /* The mode as the kernel's number; -1: unknown, reported. */
 static int read_mode(Node *n)
 {
-    static const char *const modes[] = {"constant", "edge", "reflect", "wrap"};
-    for (int i = 0; i < 4; i++)
-        if (attr_is(n, "mode", modes[i]))
-            return i;
-    node_error(n, "mode '%s' is none of constant, edge, reflect, wrap", printable(name(attr_string(n, "mode"))));
-    return -1;
+    static const char *const modes[] = {"constant", "edge", "reflect", "wrap", NULL};
+    return attr_choice(n, "mode", modes);
 }
 
 static void pad_infer(Node *n)

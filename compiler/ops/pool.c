@@ -148,8 +148,6 @@ static void lrn_bind(Node *n)
          .alpha = attr_float(n, "alpha"), .beta = attr_float(n, "beta"), .bias = attr_float(n, "bias"));
 }
 
-/* ---- schemas ----------------------------------------------------------------------------------------------------- */
-
 /* ---- MaxUnpool --------------------------------------------------------------------------------------------------- */
 
 /* m: the pooled image, input 0; size: the spatial sizes of the original; false: wrong, reported. */

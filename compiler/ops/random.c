@@ -1,6 +1,6 @@
 /* random.c - RandomUniform, RandomNormal, Multinomial, Bernoulli, Dropout. The numbers depend only on the attribute
- * `seed` or, without one, on the node's position in the model: every run draws the same, every node others. In a training
- * model they also depend on the state's generator. */
+ * `seed` or, without one, on the node's position in the model: every run draws the same numbers, every node different
+ * ones. In a training model they also depend on the state's generator. */
 #include "passes/passes.h"
 #include "ir/schema.h"
 #include "ir/spatial.h"

@@ -24,16 +24,6 @@ typedef struct Resize {
     } axis[MAX_RANK];
 } Resize;
 
-static int attr_choice(Node *n, const char *attr, const char *const *names)
-{
-    for (int i = 0; names[i]; i++)
-        if (attr_is(n, attr, names[i]))
-            return i;
-    node_error(n, "%s is '%s'", attr, attr_string(n, attr));
-    note_help("it may be %s, %s ...", names[0], names[1]);
-    return 0;
-}
-
 /* floor(d * scale), exactly: a float is an integer of 24 bits times a power of 2. */
 static Dim scaled(Dim d, double scale)
 {
@@ -75,13 +65,8 @@ static void scale_axis(Node *n, const Resize *r, struct ResizeAxis *x, double sc
 
 static int policy(Node *n)
 {
-    if (n->op->since_version < 18 || attr_is(n, "keep_aspect_ratio_policy", "stretch"))
-        return 0;
-    if (attr_is(n, "keep_aspect_ratio_policy", "not_larger"))
-        return 1;
-    if (!attr_is(n, "keep_aspect_ratio_policy", "not_smaller"))
-        node_error(n, "keep_aspect_ratio_policy is '%s'", attr_string(n, "keep_aspect_ratio_policy"));
-    return 2;
+    static const char *const names[] = {"stretch", "not_larger", "not_smaller", NULL};
+    return n->op->since_version < 18 ? 0 : attr_choice(n, "keep_aspect_ratio_policy", names);
 }
 
 /* For constant sizes: sets the scales by them; with a policy, the smallest or largest one for all axes. */
@@ -158,6 +143,8 @@ static void read_resize(Node *n, Resize *r)
     r->antialias = n->op->since_version >= 18 && attr_int(n, "antialias") != 0;
     r->nearest = attr_choice(n, "nearest_mode", roundings);
     policy(n); /* reports one that does not exist */
+    if (r->mode < 0 || r->transform < 0 || r->nearest < 0)
+        return;
     for (int i = 0; i < s.rank; i++)
         axes[i] = i;
     if (n->op->since_version >= 18 && attr_ints(n, "axes", &given) >= 0) {

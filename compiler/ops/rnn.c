@@ -11,7 +11,7 @@ typedef struct Cell {
     int gates, functions; /* per direction */
     int directions;
     Dim steps, batch, width, hidden;
-    bool batch_first, turned; /* turned: the weights are (directions, inputs, gates) */
+    bool batch_first, transposed; /* transposed: the weights are (directions, inputs, gates) */
     int64_t act[6];
     float alpha[6], beta[6];
 } Cell;
@@ -93,7 +93,7 @@ static bool read_cell(Node *n, Cell *c)
     c->steps = x.dim[c->batch_first ? 1 : 0];
     c->batch = x.dim[c->batch_first ? 0 : 1];
     c->width = x.dim[2];
-    c->hidden = r.dim[c->turned ? 1 : 2];
+    c->hidden = r.dim[c->transposed ? 1 : 2];
     if (!dim_is_const(c->hidden) || dim_is(c->hidden, 0))
         return node_error(n, "input 2 is %s: the number of hidden units is not known", shape_text(r));
     if (attr_given(n, "hidden_size") && attr_int(n, "hidden_size") != dim_value(c->hidden))
@@ -101,7 +101,7 @@ static bool read_cell(Node *n, Cell *c)
     Dim d = D(c->directions), gates = dim_mul(D(c->gates), c->hidden);
     for (int i = 1; i < 3; i++) {
         Dim inputs = i == 1 ? c->width : c->hidden;
-        require_shape(n, i, c->turned ? shape_list(3, d, inputs, gates) : shape_list(3, d, gates, inputs));
+        require_shape(n, i, c->transposed ? shape_list(3, d, inputs, gates) : shape_list(3, d, gates, inputs));
     }
     require_shape(n, 3, shape_list(2, d, dim_mul(D(2), gates)));
     require_shape(n, 4, shape_list(1, c->batch));
@@ -270,7 +270,7 @@ static Value *as_signed(Node *n, Value *v)
 static void dynamic_quantize_lstm_expand(Node *n)
 {
     static const int64_t gates_first[] = {0, 2, 1};
-    Cell c = {.kind = "LSTM", .internal = "onnxcc.QuantizedLstmSteps", .gates = 4, .functions = 3, .turned = true};
+    Cell c = {.kind = "LSTM", .internal = "onnxcc.QuantizedLstmSteps", .gates = 4, .functions = 3, .transposed = true};
     if (!read_cell(n, &c))
         return;
     Dim d = D(c.directions), gates = dim_mul(D(c.gates), c.hidden);
@@ -355,7 +355,7 @@ static void steps_bind(Node *n)
     }
     bind_scratch(n, dim_add(dim_mul(elements, D(states * type_bits(type_arith(in_type(n, 0))) / 8)), scratch));
     Dim macs = dim_mul(dim_mul(dim_mul(elements, width), x.dim[first]), D(gates * attr_int(n, "directions")));
-    n->macs = dim_high(macs) < INT64_MAX ? dim_high(macs) : 0; /* at the bounds */
+    n->macs = dim_high(macs) < INT64_MAX ? dim_high(macs) : 0; /* run-time sizes at their upper bounds */
 }
 
 #define ANY "activation_alpha:floats? activation_beta:floats? activations:strings? clip:float? hidden_size:int? "

@@ -185,8 +185,8 @@ static void scan_8(Node *n)
         given[k] = lengths;
     }
     Node *outer = make_node(n, "Scan", k + !!lengths, given, n->n_out);
-    Graph *g = NEW(Graph);
-    *g = (Graph){.name = body->name, .model = body->model, .parent = n->graph, .owner = outer, .path = body->path};
+    Graph *g = NEW_COPY(
+        (Graph){.name = body->name, .model = body->model, .parent = n->graph, .owner = outer, .path = body->path});
     for (int i = 0; i < k + !!lengths; i++)
         vec_push(&g->in, value_new(g, NULL));
     memcpy(each, g->in.at, sizeof *each * (size_t)k);

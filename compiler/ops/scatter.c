@@ -6,12 +6,8 @@
 /* The attribute reduction as the kernels' number; 0: none; -1: unknown, reported. */
 static int read_reduction(Node *n)
 {
-    static const char *const names[] = {"none", "add", "mul", "min", "max"};
-    for (int i = 0; i < 5; i++)
-        if (attr_is(n, "reduction", names[i]))
-            return i;
-    node_error(n, "reduction '%s' is none of none, add, mul, min, max", printable(name(attr_string(n, "reduction"))));
-    return -1;
+    static const char *const names[] = {"none", "add", "mul", "min", "max", NULL};
+    return attr_choice(n, "reduction", names);
 }
 
 /* Expands to two operators: without reduction it only moves elements, so splats and symbolic integers pass through. */
@@ -60,14 +56,9 @@ static void scatter_elements_bind(Node *n)
 {
     Shape x = in_shape(n, 0), i = in_shape(n, 1);
     int a = attr_axis(n, "axis", x.rank);
-    Dim from[MAX_RANK], to[MAX_RANK];
     Strided s = {0};
-    shape_strides(i, from);
-    shape_strides(x, to);
-    for (int k = 0; k < x.rank; k++)
-        strided_axis(&s, i.dim[k], from[k], k == a ? D(0) : to[k]);
-    struct scatter_elements_reduce_bind p = {
-        .size = shape_count(x), .count = shape_count(i), .axis = x.dim[a], .stride = to[a]};
+    struct scatter_elements_reduce_bind p = {.size = shape_count(x), .count = shape_count(i), .axis = x.dim[a]};
+    p.stride = strided_along(&s, i, x, a);
     p.rank = strided_axes(&s, p.dim, NULL, p.to);
     if (strcmp(n->op->name, "ScatterElementsReduce"))
         bind_kernel(n, "scatter_elements", type_storage(in_type(n, 0)), in_type(n, 1), scatter_elements_fields(), &p,

@@ -7,8 +7,8 @@
 
 /* ---- positions --------------------------------------------------------------------------------------------------- */
 
-/* Reports an error of n's execution. True: n may never run, and inference goes on. */
-static bool may_fail(Node *n, const char *what)
+/* Reports an error of a run of n. False: n certainly runs; else the run fails when n runs, and inference goes on. */
+static bool error_when_run(Node *n, const char *what)
 {
     if (always_runs(n))
         return node_error(n, "%s", what);
@@ -32,7 +32,7 @@ static int constant_place(Node *n, int i, const Components *p, int last)
     Text t = {0};
     text_put(&t, "position %lld in a sequence of %d elements", (long long)at, count);
     if (last >= 0)
-        return may_fail(n, t.s) ? last : -2;
+        return error_when_run(n, t.s) ? last : -2;
     node_error(n, "%s", t.s);
     return -2;
 }
@@ -50,7 +50,7 @@ static bool require_place(Node *n, const Components *p, Dim at, bool behind)
     Dim count = number_of(p->count), before = behind ? dim_add(count, D(1)) : count;
     Dim inside = dim_mul(dim_less_expr(at, before), dim_less_expr(dim_sub(D(-1), count), at));
     if (dim_is(inside, 0))
-        return may_fail(n, text_format("a position outside a sequence of %s elements", dim_text(count)));
+        return error_when_run(n, text_format("a position outside a sequence of %s elements", dim_text(count)));
     assume_dim(n, inside, D(1));
     return true;
 }
@@ -137,7 +137,7 @@ static void sequence_erase(Node *n)
     Value *s = in(n, 0), *y;
     int count = s->components->item.n;
     if (!s->components->ctype.open && !count) {
-        if (may_fail(n, "an empty sequence has no element to erase"))
+        if (error_when_run(n, "an empty sequence has no element to erase"))
             replace_by(n, s);
         return;
     }

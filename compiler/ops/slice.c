@@ -14,7 +14,7 @@ static Dim position(Dim v, Dim n)
     if (!dim_is_const(v))
         return dim_select(dim_less_expr(v, D(0)), dim_add(v, n), v);
     if (!dim_is_const(n) &&
-        (dim_value(v) >= INT32_MAX || dim_value(v) <= -INT32_MAX)) /* exporters write "to the end" so */
+        (dim_value(v) >= INT32_MAX || dim_value(v) <= -INT32_MAX)) /* exporters write such numbers for "to the end" */
         return dim_value(v) < 0 ? D(-1) : n;
     return dim_value(v) < 0 ? dim_add(v, n) : v;
 }

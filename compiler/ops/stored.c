@@ -476,7 +476,7 @@ static Value *in_blocks(Node *n, Value *v, const Shape *x, Shape split, int64_t 
     return inferred(make_reshape(n, v, split.rank, dim));
 }
 
-/* What Gather n takes of v, with the axes of its data, along `axis`; broadcasts to what it takes of the data. */
+/* The part of v, which broadcasts to the data of Gather n, that belongs to the data gathered along `axis`. */
 static Value *taken(Node *n, Value *v, int axis)
 {
     if (!v || !v->shape->rank)

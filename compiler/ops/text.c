@@ -89,10 +89,7 @@ bool text_output(Node *n, int i, Dim bytes)
     if (n->n_out <= i) {
         n->out = out;
         n->n_out = i + 1;
-        out[i] = value_new(n->graph, name("text"));
-        out[i]->def = n;
-        out[i]->def_i = i;
-        out[i]->persistent = true;
+        node_set_out(n, i, value_new(n->graph, name("text")))->persistent = true;
     }
     set_out(n, i, U8, shape_list(1, bytes));
     return true;
@@ -202,13 +199,8 @@ static Value *string_list(Node *n, int k, const Name *s)
 
 static int case_change(Node *n)
 {
-    static const char *const actions[] = {"LOWER", "NONE", "UPPER"};
-    for (int i = 0; i < 3; i++)
-        if (attr_is(n, "case_change_action", actions[i]))
-            return i - 1;
-    node_error(n, "case_change_action is \"%s\"", attr_string(n, "case_change_action"));
-    note_help("NONE, LOWER and UPPER are possible");
-    return 0;
+    static const char *const actions[] = {"LOWER", "NONE", "UPPER", NULL};
+    return attr_choice(n, "case_change_action", actions) - 1;
 }
 
 static void normalizer_infer(Node *n)
@@ -336,27 +328,26 @@ static bool add_automaton(Node *n, Name pattern, Automata *a)
     return true;
 }
 
-/* The patterns of n; *keep: they are of tokens, not of what is between. An empty separator and the tokenexp "." make
- * every character a token. NULL: there is an error, reported. */
+/* The patterns of n; *keep: they match tokens, not separators. An empty separator and the tokenexp "." make every
+ * character a token. NULL: wrong, reported. */
 static const Name *patterns_of(Node *n, int *k, bool *keep)
 {
     const Name *p;
-    int64_t least = attr_int(n, "mincharnum");
+    int64_t min = attr_int(n, "mincharnum");
     const Attr *of = node_attr(n, "tokenexp");
     *k = attr_strings(n, "separators", &p);
     *keep = *k < 1;
     bool each = *keep ? of && name_is(of->s, ".") : *k == 1 && !p[0]->n;
-    if (least < 1)
-        node_error(n, "mincharnum is %lld: tokens have at least one character", (long long)least);
+    if (min < 1)
+        node_error(n, "mincharnum is %lld: tokens have at least one character", (long long)min);
     else if (*keep && !(of && of->s->n))
         node_error(n, "there are neither separators nor a tokenexp");
-    else if (each && least > 1)
-        node_error(n, "mincharnum is %lld, but every character is a token", (long long)least);
+    else if (each && min > 1)
+        node_error(n, "mincharnum is %lld, but every character is a token", (long long)min);
     else if (!*keep && !each)
         return p;
     else {
-        Name *one = NEW(Name);
-        *one = each ? name("(?s:.)") : of->s;
+        Name *one = NEW_COPY((Name){each ? name("(?s:.)") : of->s});
         *keep = true;
         *k = 1;
         return one;
@@ -384,17 +375,17 @@ static void tokenizer_expand(Node *n)
     Value *words = string_list(n, 3, (Name[]){node_attr(n, "pad_value")->s, name("\x02"), name("\x03")});
     Value *y =
         make(n, "onnxcc.Tokenize", 4, in(n, 0), words, value_const(n->graph, heads), value_const(n->graph, table));
-    with_int(with_int(y, "keep", keep), "least", attr_int(n, "mincharnum"));
+    with_int(with_int(y, "keep", keep), "mincharnum", attr_int(n, "mincharnum"));
     expand_to(n, with_int(y, "mark", attr_int(n, "mark") != 0));
 }
 
 static void tokenize_infer(Node *n)
 {
     Shape y = in_shape(n, 0);
-    int64_t text = require_text_bound(n, 0), least = attr_int(n, "least");
+    int64_t text = require_text_bound(n, 0), min = attr_int(n, "mincharnum");
     if (text < 0)
         return;
-    int64_t tokens = least > text ? 0 : attr_int(n, "keep") ? text / least : (text + 1) / (least + 1);
+    int64_t tokens = min > text ? 0 : attr_int(n, "keep") ? text / min : (text + 1) / (min + 1);
     y.dim[y.rank++] = reported_size(n, 0, NULL, D(tokens + (tokens && attr_int(n, "mark") ? 2 : 0)));
     set_out(n, 0, STR, y);
 }
@@ -402,11 +393,11 @@ static void tokenize_infer(Node *n)
 static void tokenize_bind(Node *n)
 {
     Shape y = *n->out[0]->shape;
-    int64_t text = require_text_bound(n, 0), least = attr_int(n, "least");
+    int64_t text = require_text_bound(n, 0), min = attr_int(n, "mincharnum");
     Dim levels = dim_div(shape_count(in_shape(n, 2)), D(TOKEN_HEAD));
     BIND_ARGS(n, tokenize, STR, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), in(n, 3), out(n, 0)),
               .count = shape_count(in_shape(n, 0)), .levels = levels, .keep = D(attr_int(n, "keep")),
-              .least = D(least > text ? text + 1 : least), .mark = D(attr_int(n, "mark")),
+              .min_characters = D(min > text ? text + 1 : min), .mark = D(attr_int(n, "mark")),
               .upper = reported_room(y.dim[y.rank - 1]));
     bind_scratch(n, dim_mul(levels, D(sizeof(rt_rest))));
     bind_reported(n);
@@ -423,8 +414,9 @@ static const Op text_ops[] = {
     {"Tokenizer", 1, "X:T -> Y:T", "T=string",
      "mark:int mincharnum:int pad_value:string separators:strings? tokenexp:string?", .expand = tokenizer_expand,
      .domain = "com.microsoft"},
-    {"Tokenize", 1, "x:string words:string heads:int32 table:uint16 -> y:string", NULL, "keep:int least:int mark:int",
-     .infer = tokenize_infer, .bind = tokenize_bind, .flags = NOFOLD, .domain = "onnxcc"},
+    {"Tokenize", 1, "x:string words:string heads:int32 table:uint16 -> y:string", NULL,
+     "keep:int mincharnum:int mark:int", .infer = tokenize_infer, .bind = tokenize_bind, .flags = NOFOLD,
+     .domain = "onnxcc"},
     {"Match", 1, "x:string table:uint16 -> y:bool", NULL, "automaton:ints", .infer = match_infer, .bind = match_bind,
      .domain = "onnxcc"},
     {"Equal", 1, "a:string b:string -> y:bool", NULL, "", .infer = equal_infer, .bind = equal_bind, .domain = "onnxcc"},

@@ -11,8 +11,8 @@ static void identity_infer(Node *n)
 
 /* ---- Reshape ------------------------------------------------------------------------------------------------- */
 
-/* Checks that y has as many elements as input 0: an error if it cannot, a check at run time if it may not. */
-static bool same_count(Node *n, Shape y)
+/* Requires that y has as many elements as input 0: an error if it cannot, a check at run time if it may not. */
+static bool require_count(Node *n, Shape y)
 {
     Shape x = in_shape(n, 0);
     Dim have = shape_count(x), want = shape_count(y);
@@ -26,7 +26,7 @@ static bool same_count(Node *n, Shape y)
 }
 
 /* The size for d, an element of the shape known only at run time: -1 is the rest, 0 the input's size. */
-static Dim said(Node *n, Dim d, Dim same, Dim rest, Dim total)
+static Dim resolved(Node *n, Dim d, Dim same, Dim rest, Dim total)
 {
     Dim left = dim_eq_expr(d, D(-1));
     assume_dim(n, dim_less_expr(dim_select(left, rest, D(1)), D(1)), D(0));
@@ -36,7 +36,7 @@ static Dim said(Node *n, Dim d, Dim same, Dim rest, Dim total)
 /* The same, limited to the number of elements. */
 static Dim run_time_size(Node *n, Dim d, Dim same, Dim rest, Dim total)
 {
-    Dim y = said(n, d, same, rest, total), fits = dim_max(y, D(0));
+    Dim y = resolved(n, d, same, rest, total), fits = dim_max(y, D(0));
     fits = dim_is(total, 0) ? fits : dim_min(fits, total);
     assume_dim(n, fits, y);
     return fits;
@@ -81,7 +81,7 @@ static bool read_sizes(Node *n, Shape *y, int *open)
                                          : dim_select(dim_eq_expr(want.dim[k], D(0)), same[k], want.dim[k]));
         if (unknown == 1 && *open < 0) {
             *open = i; /* follows from the others */
-            assume_dim(n, said(n, want.dim[i], same[i], rest, total), dim_div(total, rest));
+            assume_dim(n, resolved(n, want.dim[i], same[i], rest, total), dim_div(total, rest));
         } else
             y->dim[i] = run_time_size(n, want.dim[i], same[i], rest, total);
     }
@@ -106,7 +106,7 @@ static void reshape_infer(Node *n)
         if (asked)
             assume_dim(n, dim_less_expr(rest, D(1)), D(0));
     }
-    if (same_count(n, y))
+    if (require_count(n, y))
         set_out(n, 0, in_type(n, 0), y);
 }
 
@@ -154,7 +154,7 @@ static bool infer_declared(Node *n)
 {
     const TypeDesc *d = out(n, 0)->desc;
     if (in(n, 1)->data || !d || d->form != TENSOR || d->shape.rank < 0 || !shape_is_const(d->shape) ||
-        !same_count(n, d->shape))
+        !require_count(n, d->shape))
         return false;
     set_out(n, 0, in_type(n, 0), d->shape);
     return true;

@@ -45,16 +45,13 @@ static bool add_unbounded(Unbounded *u, Dim d)
         if (s->high != INT64_MAX)
             continue;
         found = true;
-        bool known = add_unbounded(u, s->upper);
-        for (int i = 0; i < u->n; i++)
-            known |= u->at[i] == s;
-        if (!known)
-            vec_push(u, s);
+        if (!add_unbounded(u, s->upper))
+            vec_add(u, s);
     }
     return found;
 }
 
-static void collect_unbounded(Unbounded *u, const Value *v)
+static void collect_unbounded(const Value *v, void *u)
 {
     if (v->form != TENSOR || v->poisoned)
         return;
@@ -158,36 +155,18 @@ static bool is_suitable(const Model *m, const Unbounded *u, int64_t first, int64
     return fits;
 }
 
-/* The size to suggest: for all dimensions (all), or for all but the first ones. */
-static int64_t suggested_size(const Model *m, const Unbounded *u, bool all)
+/* The size to suggest for all dimensions but the first ones, which are `first`, or for these, too (0). */
+static int64_t suggested_size(const Model *m, const Unbounded *u, int64_t first)
 {
     static const int64_t sizes[] = {EACH, 128, 224, 256, 320, 480, 512, 640, 1024, 32, 16, 8, 4, 2, 1};
     for (int nested = 1; nested >= 0; nested--)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-            if (is_suitable(m, u, all ? sizes[i] : 1, sizes[i], nested))
+            if (is_suitable(m, u, first ? first : sizes[i], sizes[i], nested))
                 return sizes[i];
     return EACH;
 }
 
 /* ---- the line to paste -------------------------------------------------------------------------------------------- */
-
-static bool is_in(const Unbounded *u, const Symbol *s)
-{
-    for (int i = 0; i < u->n; i++)
-        if (u->at[i] == s)
-            return true;
-    return false;
-}
-
-/* Is v an input by itself, rather than a component of one? */
-static bool is_tensor_input(const Value *v)
-{
-    const InterfaceGroup *groups;
-    for (int i = interface_groups(false, &groups); i-- > 0;)
-        if (groups[i].name == v->name)
-            return groups[i].ctype->form == TENSOR;
-    return false;
-}
 
 /* "--shape x=1,3,64,64", if v has several sizes of the list that no earlier option gives. */
 static void put_shape(Text *t, const Value *v, const Unbounded *u, Unbounded *given, int64_t size)
@@ -197,14 +176,14 @@ static void put_shape(Text *t, const Value *v, const Unbounded *u, Unbounded *gi
     for (int k = 0; k < v->shape->rank; k++) {
         const Dim d = v->shape->dim[k];
         Symbol *s = symbol_of(d);
-        if (s && is_in(u, s) && !is_in(given, s) && !is_in(&open, s))
+        if (s && vec_has(u, s) && !vec_has(given, s) && !vec_has(&open, s))
             vec_push(&open, s);
         text_put(&shape, "%s%lld", k ? "," : "",
                  dim_is_const(d)    ? (long long)dim_value(d)
                  : s && is_first(s) ? 1
                                     : (long long)size);
     }
-    if (open.n < 2 || !is_tensor_input(v))
+    if (open.n < 2 || !interface_is_tensor(false, v->name))
         return;
     put_option(t, "shape", v->name, "=", shape.s, '"');
     for (int i = 0; i < open.n; i++)
@@ -217,15 +196,15 @@ static void help_all(const Model *m, const Unbounded *u)
     Text t = {0};
     Unbounded given = {0};
     Map named = {0};
-    const int64_t size = suggested_size(m, u, false), inner = size < EACH ? size : EACH;
+    const int64_t size = suggested_size(m, u, 1), inner = size < EACH ? size : EACH;
     bool inputs = true;
-    for (int i = 0; i < m->graph->in.n; i++)
-        if (m->graph->in.at[i]->form == TENSOR)
-            put_shape(&t, m->graph->in.at[i], u, &given, size);
+    EACH_OF (v, m->graph->in)
+        if (v->form == TENSOR)
+            put_shape(&t, v, u, &given, size);
     for (int i = 0; i < u->n; i++) {
         const Name option = option_of(u->at[i]);
         inputs &= is_of_input(u->at[i]);
-        if (is_in(&given, u->at[i]) || map_get(&named, option))
+        if (vec_has(&given, u->at[i]) || map_get(&named, option))
             continue;
         map_put(&named, option, u->at[i]);
         if (is_first(u->at[i]))
@@ -239,14 +218,22 @@ static void help_all(const Model *m, const Unbounded *u)
     if (inputs && is_suitable(m, u, 1, 1, true))
         note_help("or everything that is open: --all-dims=1");
     else
-        note_help("or everything that is open: --all-dims='<=%lld'", (long long)suggested_size(m, u, true));
+        note_help("or everything that is open: --all-dims='<=%lld'", (long long)suggested_size(m, u, 0));
+}
+
+/* Where the model has it: the input whose dimension it is, the tensor that holds it, the node that computes it. */
+static const char *place_of(const Symbol *s)
+{
+    return s->origin.kind == ORIGIN_NODE     ? node_place(s->origin.node)
+           : s->origin.kind == ORIGIN_CALLER ? ""
+                                             : value_place(s->origin.value);
 }
 
 static void report_unbounded(const Symbol *s)
 {
     Map seen = {0};
     if (s->user) {
-        error_at("", "SHP-11", "dimension '%s' has no bound", printable(s->name));
+        error_at(place_of(s), "SHP-11", "dimension '%s' has no bound", printable(s->name));
         Text value = {0}, bound = {0};
         put_option(&value, "dim", s->name, "=", "1", '\'');
         put_option(&bound, "dim", s->name, "<=", "64", '\'');
@@ -254,10 +241,7 @@ static void report_unbounded(const Symbol *s)
             note_help("give it a value,%s, or a bound,%s", value.s, bound.s);
         return;
     }
-    const char *place = s->origin.kind == ORIGIN_ELEMENT ? value_place(s->origin.value)
-                        : s->origin.kind == ORIGIN_NODE  ? node_place(s->origin.node)
-                                                         : "";
-    error_at(place, "SHP-11", "the size '%s', known only at run time, has no bound",
+    error_at(place_of(s), "SHP-11", "the size '%s', known only at run time, has no bound",
              printable(s->why ? s->why : s->name));
     note_help("give it a bound, --dim '%s<=64'", printable(option_quoted(option_of(s))));
     if (s->origin.kind == ORIGIN_ELEMENT)
@@ -272,18 +256,32 @@ static void report_many(const Unbounded *u)
     Text t = {0};
     for (int i = 0; i < u->n && i < SHOWN; i++)
         text_put(&t, "%s'%s'", i ? ", " : "", printable(u->at[i]->name));
-    error_at("", "SHP-11", "%d sizes have no bound: %s%s", u->n, t.s, u->n > SHOWN ? " ..." : "");
+    error_at(place_of(u->at[0]), "SHP-11", "%d sizes have no bound: %s%s", u->n, t.s, u->n > SHOWN ? " ..." : "");
+}
+
+static void each_value(const Model *m, void (*f)(const Value *, void *), void *arg)
+{
+    EACH_OF (v, m->graph->in)
+        f(v, arg);
+    EACH_NODE (n, m->graph)
+        EACH_OUT (v, n)
+            f(v, arg);
 }
 
 static Unbounded unbounded_of(const Model *m)
 {
     Unbounded u = {0};
-    for (int i = 0; i < m->graph->in.n; i++)
-        collect_unbounded(&u, m->graph->in.at[i]);
-    EACH_NODE (n, m->graph)
-        EACH_OUT (v, n)
-            collect_unbounded(&u, v);
+    each_value(m, collect_unbounded, &u);
     return u;
+}
+
+int64_t bounds_suggested(const Model *m, int64_t first, Names *dims)
+{
+    Unbounded u = unbounded_of(m);
+    EACH_OF (s, u)
+        if (s->user && is_of_input(s) && !is_first(s))
+            vec_push(dims, s->name);
+    return suggested_size(m, &u, first);
 }
 
 void bounds_help_all(const Model *m)
@@ -291,9 +289,8 @@ void bounds_help_all(const Model *m)
     Unbounded u = unbounded_of(m);
     if (!asked()->n)
         return;
-    for (int i = 0; i < asked()->n; i++)
-        if (!is_in(&u, asked()->at[i]))
-            vec_push(&u, asked()->at[i]);
+    EACH_OF (s, *asked())
+        vec_add(&u, s);
     if (u.n > 1)
         help_all(m, &u);
 }
@@ -306,6 +303,26 @@ static void tighten_bounds(void)
         const int64_t high = dim_high(s->upper);
         s->high = high >= s->low && high < s->high ? high : s->high;
     }
+}
+
+/* The bound of a number that the run computes holds for its absolute value, where a size grows as the number falls. */
+static void bound_below(const Value *v, void *unused)
+{
+    (void)unused;
+    if (v->form != TENSOR || v->poisoned)
+        return;
+    for (int i = 0; i < v->shape->rank; i++)
+        if (dim_high(v->shape->dim[i]) == INT64_MAX)
+            EACH_SYMBOL (s, v->shape->dim[i])
+                if (s->low == INT64_MIN && s->high >= 0 && s->high < INT64_MAX)
+                    s->low = -s->high;
+}
+
+static void report_infinite(const Value *v, void *unused)
+{
+    (void)unused;
+    if (v->form == TENSOR && !v->poisoned && v->shape->rank >= 0 && shape_high(*v->shape) == INT64_MAX)
+        error_value(v, "SHP-11", "the size of '%s' has no bound: %s", printable(v->name), shape_text(*v->shape));
 }
 
 void check_bounds(const Model *m)
@@ -324,4 +341,8 @@ void check_bounds(const Model *m)
         report_many(&u);
     if (u.n > 1)
         help_all(m, &u);
+    if (!u.n) {
+        each_value(m, bound_below, NULL);
+        each_value(m, report_infinite, NULL);
+    }
 }

@@ -14,7 +14,7 @@ ContainerType *ctype_new(Form form, Type t)
     return b;
 }
 
-ContainerType *ctype_copy(const ContainerType *b) { return memcpy(NEW(ContainerType), b, sizeof *b); }
+ContainerType *ctype_copy(const ContainerType *b) { return NEW_COPY(*b); }
 
 ContainerType *ctype_of(const Value *v)
 {
@@ -66,9 +66,9 @@ ContainerType *ctype_open(const ContainerType *b)
     ContainerType *o = ctype_new(SEQUENCE, b->type);
     o->open = true;
     o->max_count = b->item.n;
-    for (int i = 0; i < b->item.n; i++) {
-        ctype_widen_shape(o, b->item.at[i]->shape);
-        o->text = o->text > b->item.at[i]->text ? o->text : b->item.at[i]->text;
+    EACH_OF (item, b->item) {
+        ctype_widen_shape(o, item->shape);
+        o->text = o->text > item->text ? o->text : item->text;
     }
     return o;
 }

@@ -8,7 +8,7 @@
  * sequence of maps with the same keys is a row of values for each map, and the keys. */
 #pragma once
 
-#include "ir/graph.h"
+#include "ir/data.h"
 
 typedef VEC(Value *) Values;
 
@@ -41,6 +41,7 @@ typedef struct InterfaceGroup {
     Name name;
     ContainerType *ctype;
     int first, n;
+    Form declared; /* as what the model has it: a file's form */
 } InterfaceGroup;
 
 ContainerType *ctype_new(Form form, Type t);
@@ -114,10 +115,16 @@ ContainerType *ctype_empty(const ContainerType *elements); /* an empty sequence 
 void containers_enter(Model *m);                                   /* inputs of the model become tensors */
 void containers_leave(Model *m);                                   /* outputs of the model become tensors */
 int interface_groups(bool outputs, const InterfaceGroup **groups); /* in the model's order */
-void container_drop_output(int i); /* output i is none any more: those after it move up */
+bool interface_is_tensor(bool output, Name n); /* a tensor by itself, rather than a part of a container? */
+void container_drop_output(int i);             /* output i is none any more: those after it move up */
 /* The bounds of dimension k of an input's elements; false: no element has this dimension. */
 bool element_limits(const InterfaceGroup *group, int k, int64_t *min, int64_t *max);
 const ContainerType *
 group_sequence(const InterfaceGroup *group); /* the open sequence, which may be in an optional; or NULL */
 const char *container_note(bool output,
                            int i); /* for the header: the role of input or output i in its container; "": none */
+
+/* container_data.c: data as the tensors of the C interface. */
+/* Appends the tensors in which the C takes an input; ends the run if it does not fit the type. */
+void data_components(const Data *d, const ContainerType *b, const char *input, Tensors *to);
+Data data_of_components(const ContainerType *b, Tensor *const **part); /* of results; advances *part */

@@ -15,13 +15,7 @@ void container_outputs(Graph *g, int first, ContainerType *const *ctype)
     for (int i = first; i < g->out.n; i++)
         container_flatten(container_convert(end, g->out.at[i], ctype[i - first]), &all);
     node_remove(end);
-    int old = g->out.n;
-    for (int i = 0; i < all.n || first + i < old; i++)
-        if (first + i >= old)
-            graph_add_output(g, all.at[i]);
-        else
-            graph_set_output(g, first + i, i < all.n ? all.at[i] : NULL);
-    g->out.n = first + all.n;
+    graph_set_outputs(g, first, all.n, all.at);
 }
 
 /* A container of type b, of new values that are appended to `to`. */
@@ -49,10 +43,8 @@ void container_results(Node *n, ContainerType *const *ctype, const bool *given)
     n->n_out = all.n;
     n->out = all.at;
     for (int i = 0; i < n->n_out; i++)
-        if (n->out[i]) {
-            n->out[i]->def = n;
-            n->out[i]->def_i = i;
-        }
+        if (n->out[i])
+            node_set_out(n, i, n->out[i]);
 }
 
 void container_inputs(Graph *g, int first, ContainerType *const *ctype)
@@ -152,10 +144,18 @@ int interface_groups(bool of_outputs, const InterfaceGroup **groups)
     return of_outputs ? b->outputs.n : b->inputs.n;
 }
 
+bool interface_is_tensor(bool output, Name n)
+{
+    const InterfaceGroup *groups;
+    for (int i = interface_groups(output, &groups); i-- > 0;)
+        if (groups[i].name == n)
+            return groups[i].ctype->form == TENSOR;
+    return false;
+}
+
 void container_drop_output(int i)
 {
-    for (int k = 0; k < boundary()->outputs.n; k++) {
-        InterfaceGroup *group = &boundary()->outputs.at[k];
+    EACH_AT (group, boundary()->outputs) {
         if (i < group->first)
             group->first--;
         else if (i < group->first + group->n)
@@ -320,15 +320,17 @@ static void enter_ctype(Model *m, Value *v, const ContainerType *b, Values *to)
     }
 }
 
+static Form declared_form(const Value *v) { return v->desc ? v->desc->form : TENSOR; }
+
 void containers_enter(Model *m)
 {
     Graph *g = m->graph;
     Values all = {0};
     for (int i = 0; i < g->out.n; i++)
-        vec_push(&boundary()->outputs, ((InterfaceGroup){.name = m->declared.at[i]}));
-    for (int i = 0; i < g->in.n; i++) {
-        Value *v = g->in.at[i];
-        InterfaceGroup group = {v->name, NULL, all.n, 1};
+        vec_push(&boundary()->outputs,
+                 ((InterfaceGroup){.name = m->declared.at[i], .declared = declared_form(g->out.at[i])}));
+    EACH_OF (v, g->in) {
+        InterfaceGroup group = {v->name, NULL, all.n, 1, declared_form(v)};
         if (v->form == TENSOR) {
             vec_push(&all, v);
             group.ctype = ctype_of(v);
@@ -351,11 +353,10 @@ void containers_enter(Model *m)
             vec_push(&boundary()->inputs, group);
     }
     memcpy(&g->in, &all, sizeof g->in);
-    for (int i = 0, k = 0; i < g->in.n; i++) {
-        Value *v = g->in.at[i];
+    int k = 0;
+    EACH_OF (v, g->in)
         if (!v->data || v->default_only)
             v->input = k++;
-    }
 }
 
 static void name_component(Model *m, Name n, const char *suffix)
@@ -399,10 +400,5 @@ void containers_leave(Model *m)
         container_flatten(v, &all);
         group->n = all.n - group->first;
     }
-    for (int i = 0; i < all.n || i < g->out.n; i++)
-        if (i >= g->out.n)
-            graph_add_output(g, all.at[i]);
-        else
-            graph_set_output(g, i, i < all.n ? all.at[i] : NULL);
-    g->out.n = all.n;
+    graph_set_outputs(g, 0, all.n, all.at);
 }

@@ -4,6 +4,7 @@
 #include "base/options.h"
 #include "ir/provenance.h"
 #include "passes/passes.h"
+#include "passes/taps.h"
 #include "read/read.h"
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
@@ -20,19 +21,18 @@ static const Graph *nested_with(const Graph *g, Name n)
 static bool report_nested(const Model *m, Name n, const char *option)
 {
     const Graph *g = nested_with(m->graph, n);
+    const Function *f = NULL;
+    for (int i = 0; !g && !f && i < m->functions.n; i++)
+        if (map_get(&m->functions.at[i]->body->scope, n) || nested_with(m->functions.at[i]->body, n))
+            f = m->functions.at[i];
+    const char *const what = strcmp(option, "tap") ? "it may have many values in a run" : "no node computes it";
     if (g)
-        error_node(g->owner, "ARG-11",
-                   "--%s %s: the tensor is inside of this node, where it may have many values in a run", option,
-                   printable(n));
-    for (int i = 0; !g && i < m->functions.n; i++) {
-        const Function *f = m->functions.at[i];
-        if (map_get(&f->body->scope, n) || (g = nested_with(f->body, n)) != NULL)
-            return error_at(f->path, "ARG-11",
-                            "--%s %s: the tensor is inside of the function %s, which may have many calls", option,
-                            printable(n), printable(f->name)),
-                   true;
-    }
-    return g != NULL;
+        error_node(g->owner, "ARG-11", "--%s %s: the tensor is inside of this node, where %s", option, printable(n),
+                   what);
+    if (f)
+        error_at(f->path, "ARG-11", "--%s %s: the tensor is inside of the function %s, where %s", option, printable(n),
+                 printable(f->name), what);
+    return g || f;
 }
 
 /* The tensor that an option names: one that a node of the model's graph computes; NULL: reported. */
@@ -77,41 +77,32 @@ typedef struct Marked {
 static bool is_marked(const Marked *marked, const void *p) { return map_get(&marked->map, p) != NULL; }
 static void mark(Marked *marked, const void *p) { map_put(&marked->map, p, marked); }
 
-typedef struct Inside {
-    const Graph *outer;
-    const Marked *marked;
-    bool any;
-} Inside;
-
-static void find_marked(Graph *g, void *inside)
-{
-    Inside *s = inside;
-    EACH_VALUE (v, g->out.at, g->out.n)
-        s->any |= is_marked(s->marked, v);
-    EACH_NODE (n, g)
-        EACH_IN (v, n)
-            s->any |= is_marked(s->marked, v);
-}
-
 /* Does n, or a graph in it, read a marked value? */
 static bool reads_marked(const Node *n, const Marked *marked)
 {
-    Inside s = {n->graph, marked, false};
+    bool any = false;
     EACH_IN (v, n)
-        s.any |= is_marked(marked, v);
-    node_each_graph(n, find_marked, &s);
-    return s.any;
+        any |= is_marked(marked, v);
+    EACH_NESTED (g, n) {
+        EACH_VALUE (v, g->out.at, g->out.n)
+            any |= is_marked(marked, v);
+        for (const Node *m = g->first; m && !any; m = m->next)
+            any = reads_marked(m, marked);
+    }
+    return any;
 }
 
-static void mark_outer(Graph *g, void *inside)
+/* Marks what n, and the graphs in it, read. */
+static void mark_read(const Node *n, Marked *marked)
 {
-    Inside *s = inside;
-    Marked *marked = (Marked *)(uintptr_t)s->marked;
-    EACH_VALUE (v, g->out.at, g->out.n)
+    EACH_IN (v, n)
         mark(marked, v);
-    EACH_NODE (n, g)
-        EACH_IN (v, n)
+    EACH_NESTED (g, n) {
+        EACH_VALUE (v, g->out.at, g->out.n)
             mark(marked, v);
+        for (const Node *m = g->first; m; m = m->next)
+            mark_read(m, marked);
+    }
 }
 
 /* Marks what the outputs of g need. */
@@ -126,9 +117,7 @@ static void mark_live(const Graph *g, Marked *live)
         if (!any)
             continue;
         mark(live, n);
-        EACH_IN (v, n)
-            mark(live, v);
-        node_each_graph(n, mark_outer, &(Inside){g, live, false});
+        mark_read(n, live);
     }
 }
 
@@ -151,6 +140,31 @@ static void tap_all(Model *m)
     }
 }
 
+bool taps_are_all(const Model *m, const char *tap)
+{
+    return !strcmp(tap, "all") && !map_get(&m->graph->scope, name(tap));
+}
+
+void taps_inside(const Model *m, Names *to)
+{
+    Marked live = {0};
+    Map counts = {0}; /* Name -> how many have it */
+    const InnerTensors inner = inner_tensors(m);
+    mark_live(m->graph, &live);
+    for (int i = 0; i < inner.n; i++) {
+        int *count = map_get(&counts, inner.at[i].value->name);
+        if (!count)
+            map_put(&counts, inner.at[i].value->name, count = NEW(int));
+        ++*count;
+    }
+    for (int i = 0; i < inner.n; i++) {
+        const InnerTensor *t = &inner.at[i];
+        int *const count = map_get(&counts, t->value->name);
+        if (is_marked(&live, t->step->node) && t->value->def->n_in && !is_result(t))
+            vec_push(to, *count > 1 || map_get(&m->graph->scope, t->value->name) ? t->path : t->value->name);
+    }
+}
+
 /* ---- inputs ------------------------------------------------------------------------------------------------------ */
 
 Value *cut_unknown(const Model *m, const char *tensor)
@@ -168,10 +182,7 @@ static void make_input(Model *m, Value *v)
         note_help("the model can declare it in its graph's value_info");
         return;
     }
-    Value *instead = value_new(m->graph, NULL);
-    instead->def = n;
-    instead->def_i = v->def_i;
-    n->out[v->def_i] = instead;
+    node_set_out(n, v->def_i, value_new(m->graph, NULL));
     v->def = NULL;
     v->def_i = 0;
     vec_push(&m->graph->in, v);
@@ -215,8 +226,7 @@ static void find_sizes(Value *v)
 static void renew_inputs(Graph *g, const Marked *used)
 {
     int k = 0;
-    for (int i = 0; i < g->in.n; i++) {
-        Value *v = g->in.at[i];
+    EACH_OF (v, g->in) {
         if (is_marked(used, v) && !v->uses.n)
             forget_sizes(v);
         else
@@ -258,6 +268,57 @@ static void replace_inputs(Model *m)
     stop_on_errors();
 }
 
+static void report_several(const InnerTensors *inner, Name n, int count)
+{
+    enum { SHOWN = 4 };
+    error_at("", "ARG-11", "--tap %s: there are %d tensors of this name", printable(n), count);
+    for (int i = 0, shown = 0; i < inner->n && shown < SHOWN; i++)
+        if (inner->at[i].value->name == n && ++shown)
+            note_help("one is --tap %s", printable(inner->at[i].path));
+}
+
+/* One of the tensors inside of nodes. False: there is none of this name. */
+static bool add_inner(Model *m, InnerTensors *inner, struct InnerTap tap)
+{
+    int count;
+    InnerTensor *t = inner_tensor_named(m, inner, name(tap.tensor), &count);
+    if (t) {
+        t->carried = (Type)tap.type;
+        t->rank = tap.rank;
+        tap_inner(m, t);
+    }
+    if (count > 1)
+        report_several(inner, name(tap.tensor), count);
+    return count > 0;
+}
+
+/* A tap as it can be an output. */
+static struct InnerTap found_tap(const char *tensor)
+{
+    EACH_AT (t, opt()->inner)
+        if (!strcmp(t->tensor, tensor))
+            return *t;
+    return (struct InnerTap){tensor, NO_TYPE, 0};
+}
+
+static void add_taps(Model *m)
+{
+    InnerTensors inner = {0};
+    if (opt()->taps.n || opt()->inner.n)
+        inner = inner_tensors(m);
+    for (int i = 0; i < opt()->taps.n; i++) {
+        const char *const tap = opt()->taps.at[i];
+        if (map_get(&m->graph->scope, name(tap)) || (!taps_are_all(m, tap) && !add_inner(m, &inner, found_tap(tap)))) {
+            Value *v = named_tensor(m, tap, "tap");
+            if (v)
+                add_output(m, v);
+        } else if (taps_are_all(m, tap))
+            tap_all(m);
+    }
+    for (int i = 0; i < opt()->inner.n; i++)
+        add_inner(m, &inner, opt()->inner.at[i]);
+}
+
 void cut_model(Model *m)
 {
     Graph *g = m->graph;
@@ -270,14 +331,7 @@ void cut_model(Model *m)
         replace_outputs(m);
     if (opt()->froms.n)
         replace_inputs(m);
-    for (int i = 0; i < opt()->taps.n; i++) {
-        const bool all = !strcmp(opt()->taps.at[i], "all") && !map_get(&g->scope, name("all"));
-        Value *v = all ? NULL : named_tensor(m, opt()->taps.at[i], "tap");
-        if (v)
-            add_output(m, v);
-        if (all)
-            tap_all(m);
-    }
+    add_taps(m);
     stop_on_new_errors(errors);
     if (opt()->untils.n || opt()->froms.n) {
         remove_unread(g);

@@ -20,12 +20,18 @@ static bool is_symbolic_integer(const Value *v)
 
 static const Dim dim_unknown = {INT64_MIN}; /* no dimension has this value */
 
+/* Integer division, which rounds towards 0. */
 static Dim dim_quotient(Dim a, Dim b)
 {
-    if (dim_is_const(b) && dim_value(b) > 0 && dim_low(a) >= 0)
-        return dim_div(a, b);
-    return dim_is_const(a) && dim_is_const(b) && dim_value(b) ? D(dim_value(a) / dim_value(b)) : dim_unknown;
+    if (!dim_is_const(b) || !dim_value(b) || (!dim_is_const(a) && dim_value(b) < 0))
+        return dim_unknown;
+    if (dim_is_const(a))
+        return dim_value(b) == -1 ? dim_sub(D(0), a) : D(dim_value(a) / dim_value(b));
+    if (dim_low(a) > -dim_value(b))
+        return dim_max(dim_div(a, b), D(0));
+    return dim_select(dim_less_expr(a, D(0)), dim_ceil(a, b), dim_div(a, b));
 }
+static Dim dim_remainder(Dim a, Dim b) { return dim_is_const(b) && dim_value(b) > 0 ? dim_mod(a, b) : dim_unknown; }
 static Dim dim_greater(Dim a, Dim b) { return dim_less_expr(b, a); }
 
 /* The scalar functions that can be applied to symbolic integers. */
@@ -34,9 +40,9 @@ static bool scalar_dims(const char *fn, int n, const Dim *x, Dim *y)
     static const struct {
         const char *fn;
         Dim (*two)(Dim, Dim);
-    } twos[] = {{"add", dim_add},        {"sub", dim_sub},       {"mul", dim_mul},
-                {"div", dim_quotient},   {"min", dim_min},       {"max", dim_max},
-                {"less", dim_less_expr}, {"equal", dim_eq_expr}, {"greater", dim_greater}};
+    } twos[] = {{"add", dim_add},       {"sub", dim_sub},        {"mul", dim_mul}, {"div", dim_quotient},
+                {"mod", dim_remainder}, {"min", dim_min},        {"max", dim_max}, {"less", dim_less_expr},
+                {"equal", dim_eq_expr}, {"greater", dim_greater}};
     for (size_t i = 0; n == 2 && i < sizeof twos / sizeof *twos; i++)
         if (!strcmp(fn, twos[i].fn))
             return *y = twos[i].two(x[0], x[1]), !dim_identical(*y, dim_unknown);
@@ -228,7 +234,7 @@ static bool can_fold(const Node *n)
 /* A copy of n that outlives it. */
 static Node *copied(const Node *n)
 {
-    Node *c = memcpy(NEW(Node), n, sizeof *n);
+    Node *c = NEW_COPY(*n);
     c->in = memcpy(NEWS(Value *, n->n_in), n->in, sizeof *n->in * (size_t)n->n_in);
     c->out = memcpy(NEWS(Value *, n->n_out), n->out, sizeof *n->out * (size_t)n->n_out);
     c->attr = NEWS(Attr, n->n_attr);

@@ -56,13 +56,12 @@ static const char *why_not_alone(const Value *v)
     if (map_get(measured(), v))
         return "a size depends on its result";
     const Node *first = v->uses.at[0].node;
-    for (int i = 0; i < v->uses.n; i++)
-        if (!v->uses.at[i].node)
-            return graph_is_entry(v->uses.at[i].graph) ? "its result is also an output"
-                                                       : "its result is also an output of its graph";
-        else if (v->uses.at[i].node != first)
-            return text_format("its result has several readers, %s and %s", remark_node(first),
-                               remark_node(v->uses.at[i].node));
+    EACH_AT (u, v->uses)
+        if (!u->node)
+            return graph_is_entry(u->graph) ? "its result is also an output"
+                                            : "its result is also an output of its graph";
+        else if (u->node != first)
+            return text_format("its result has several readers, %s and %s", remark_node(first), remark_node(u->node));
     return "";
 }
 
@@ -254,9 +253,9 @@ typedef struct Tail {
 static int readers(const Loop *l, int arg)
 {
     int n = 0;
-    for (int i = 0; i < l->steps.n; i++)
-        for (int k = 0; k < l->steps.at[i].n_arg; k++)
-            n += l->steps.at[i].arg[k] == arg;
+    EACH_AT (s, l->steps)
+        for (int k = 0; k < s->n_arg; k++)
+            n += s->arg[k] == arg;
     for (int i = 0; i < l->n_out; i++)
         n += l->out_step[i] == arg;
     return n;

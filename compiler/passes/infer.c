@@ -12,6 +12,7 @@
 #include "passes/alternatives.h"
 #include "passes/container.h"
 #include "passes/passes.h"
+#include "passes/taps.h"
 #include "read/read.h"
 
 #include <errno.h>
@@ -24,13 +25,13 @@ PART(Map, asked) /* names of --dim that a message may have suggested */
 
 static Value *input_named(Model *m, const char *what, const char *option)
 {
-    for (int i = 0; i < m->graph->in.n; i++)
-        if (name_is(m->graph->in.at[i]->name, what))
-            return m->graph->in.at[i];
+    EACH_OF (v, m->graph->in)
+        if (name_is(v->name, what))
+            return v;
     error_at("", "ARG-04", "%s: the model has no input '%s'", option, what);
     Nearest near = nearest_to(what, strlen(what));
-    for (int i = 0; i < m->graph->in.n; i++)
-        nearest_try(&near, m->graph->in.at[i]->name->s, m->graph->in.at[i]->name->n);
+    EACH_OF (v, m->graph->in)
+        nearest_try(&near, v->name->s, v->name->n);
     const bool found = nearest_help(&near);
     for (int i = 0; !found && i < m->graph->in.n && i < 8; i++)
         note_help("input %d is '%s' %s", i, printable(m->graph->in.at[i]->name),
@@ -50,8 +51,7 @@ static void set_size(Symbol *s, const struct DimOption *o)
 
 static void apply_dims(void)
 {
-    for (int i = 0; i < opt()->dims.n; i++) {
-        struct DimOption *o = &opt()->dims.at[i];
+    EACH_AT (o, opt()->dims) {
         Symbol *found = NULL;
         for (int k = 0; k < symbol_count(); k++)
             if (symbol_at(k)->user && name_is(symbol_at(k)->name, o->name))
@@ -113,10 +113,8 @@ static bool is_size(const Model *m, Name size)
  * it is no error if such an option is not used. */
 static void find_asked(const Model *m)
 {
-    for (int i = 0; i < opt()->dims.n; i++) {
-        struct DimOption *o = &opt()->dims.at[i];
+    EACH_AT (o, opt()->dims)
         map_put(asked(), o->name, is_size(m, name(o->name)) ? o : NULL);
-    }
 }
 
 static void report_no_dim(const char *dim)
@@ -138,21 +136,20 @@ static void report_no_dim(const char *dim)
 
 static void check_dims_used(void)
 {
-    for (int i = 0; i < opt()->dims.n; i++) {
-        if (opt()->dims.at[i].used)
+    EACH_AT (o, opt()->dims) {
+        if (o->used)
             continue;
-        if (map_get(asked(), opt()->dims.at[i].name)) {
-            warn_at("", "ARG-09", "--dim %s: nothing depends on it", opt()->dims.at[i].name);
+        if (map_get(asked(), o->name)) {
+            warn_at("", "ARG-09", "--dim %s: nothing depends on it", o->name);
             continue;
         }
-        report_no_dim(opt()->dims.at[i].name);
+        report_no_dim(o->name);
     }
 }
 
 static void apply_shapes(Model *m)
 {
-    for (int i = 0; i < opt()->shapes.n; i++) {
-        struct ShapeOption *o = &opt()->shapes.at[i];
+    EACH_AT (o, opt()->shapes) {
         Value *v = input_named(m, o->input, "--shape");
         if (!v)
             continue;
@@ -240,30 +237,29 @@ static Tensor *const_numbers(const Value *v, const char *text)
 
 static void apply_consts(Model *m)
 {
-    for (int i = 0; i < opt()->consts.n; i++) {
-        Value *v = input_named(m, opt()->consts.at[i].input, "--const");
+    EACH_AT (o, opt()->consts) {
+        Value *v = input_named(m, o->input, "--const");
         if (!v)
             continue;
         if (v->form != TENSOR) {
             error_value(v, "ARG-07", "--const gives a tensor; the input is none");
             continue;
         }
-        const char *given = opt()->consts.at[i].file;
+        const char *given = o->file;
         Tensor *t = is_numbers(given) ? const_numbers(v, given) : read_tensor_file(given);
         if (!t)
             continue;
         if (t->type != v->type)
-            error_value(v, "ARG-07", "--const: %s holds %s, the input is %s", opt()->consts.at[i].file,
-                        type_onnx(t->type), type_onnx(v->type));
+            error_value(v, "ARG-07", "--const: %s holds %s, the input is %s", o->file, type_onnx(t->type),
+                        type_onnx(v->type));
         else if (v->shape->rank >= 0 && v->shape->rank != t->rank)
-            error_value(v, "ARG-07", "--const: %s has %d dimensions, the input %d", opt()->consts.at[i].file, t->rank,
-                        v->shape->rank);
+            error_value(v, "ARG-07", "--const: %s has %d dimensions, the input %d", o->file, t->rank, v->shape->rank);
         else {
             for (int k = 0; k < t->rank && v->shape->rank >= 0; k++) {
                 Dim d = dim_resolve(v->shape->dim[k]);
                 if (dim_is_const(d) && dim_value(d) != t->dim[k])
-                    error_value(v, "ARG-07", "--const: dimension %d of %s is %lld, the model says %lld", k,
-                                opt()->consts.at[i].file, (long long)t->dim[k], (long long)dim_value(d));
+                    error_value(v, "ARG-07", "--const: dimension %d of %s is %lld, the model says %lld", k, o->file,
+                                (long long)t->dim[k], (long long)dim_value(d));
                 else if (!dim_is_const(d))
                     symbol_fix(symbol_of(d), D(t->dim[k]));
             }
@@ -275,9 +271,9 @@ static void apply_consts(Model *m)
         }
     }
     int k = 0;
-    for (int i = 0; i < m->graph->in.n; i++)
-        if (m->graph->in.at[i]->input >= 0)
-            m->graph->in.at[i]->input = k++;
+    EACH_OF (x, m->graph->in)
+        if (x->input >= 0)
+            x->input = k++;
 }
 
 /* ---- the walk --------------------------------------------------------------------------------------------------- */
@@ -358,8 +354,8 @@ void infer_model(Model *m)
     containers_enter(m);
     stop_on_new_errors(errors);
     apply_all_dims(m);
-    for (int i = 0; i < m->graph->in.n; i++)
-        m->graph->in.at[i]->shape = shape_keep(resolve_shape(*m->graph->in.at[i]->shape));
+    EACH_OF (v, m->graph->in)
+        v->shape = shape_keep(resolve_shape(*v->shape));
     for (int i = 0; i < m->graph->in.n; i++)
         check_default(m->graph->in.at[i]);
     stop_on_new_errors(errors);
@@ -373,6 +369,7 @@ void infer_model(Model *m)
         help_all_dims(m);
     } else if (errors)
         check_bounds(m);
+    taps_check(m);
     stop_on_errors();
     containers_leave(m);
     check_dims_used();

@@ -18,7 +18,7 @@ typedef struct Inliner {
     int depth, made;
 } Inliner;
 
-static void inline_graph(Graph *g, void *inliner);
+static void inline_graph(Inliner *in, Graph *g);
 static void inline_node(Inliner *in, Node *n);
 
 /* ---- copying a body ---------------------------------------------------------------------------------------------- */
@@ -94,12 +94,10 @@ static Node *copy_node(Copy *c, const Node *n, Graph *g, Node *before)
         error_node(c->call ? c->call : n, "FUN-24", "functions expand to more nodes than onnxcc has memory for");
         stop_on_errors();
     }
-    Node *m = NEW(Node);
-    *m = *n;
+    Node *m = NEW_COPY(*n);
     m->graph = g;
     if (c->call) {
-        Source *source = NEW(Source);
-        *source = *n->source;
+        Source *source = NEW_COPY(*n->source);
         source->call = c->call->source->call ? c->call->source->call : c->call->source;
         source->definition = n->source->definition ? n->source->definition : n->source;
         source->caller = c->call->source;
@@ -115,26 +113,21 @@ static Node *copy_node(Copy *c, const Node *n, Graph *g, Node *before)
         m->n_attr += copy_attr(c, &n->attr[i], &m->attr[m->n_attr], m);
     for (int i = 0; i < n->n_in; i++)
         node_set_in(m, i, copied(c, n->in[i]));
-    for (int i = 0; i < n->n_out; i++) {
-        m->out[i] = copy_value(c, g, n->out[i]);
-        if (m->out[i]) {
-            m->out[i]->def = m;
-            m->out[i]->def_i = i;
-        }
-    }
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i])
+            node_set_out(m, i, copy_value(c, g, n->out[i]));
     node_insert(m, before);
     return m;
 }
 
 static Graph *copy_graph(Copy *c, Graph *g, Node *owner)
 {
-    Graph *h = NEW(Graph);
-    *h = (Graph){.name = g->name, .model = g->model, .parent = owner->graph, .owner = owner, .path = g->path};
+    Graph *h =
+        NEW_COPY((Graph){.name = g->name, .model = g->model, .parent = owner->graph, .owner = owner, .path = g->path});
     for (int i = 0; i < g->in.n; i++)
         vec_push(&h->in, copy_value(c, h, g->in.at[i]));
-    for (int i = 0; i < g->init.n; i++)
-        vec_push(&h->init,
-                 map_get(&c->value, g->init.at[i]) ? copied(c, g->init.at[i]) : copy_value(c, h, g->init.at[i]));
+    EACH_OF (v, g->init)
+        vec_push(&h->init, map_get(&c->value, v) ? copied(c, v) : copy_value(c, h, v));
     for (Node *n = g->first; n; n = n->next)
         copy_node(c, n, h, NULL);
     for (int i = 0; i < g->out.n; i++)
@@ -207,7 +200,8 @@ static void inline_call(Inliner *in, Node *n, Function *f)
 
 static void inline_node(Inliner *in, Node *n)
 {
-    node_each_graph(n, inline_graph, in);
+    EACH_NESTED (g, n)
+        inline_graph(in, g);
     Function *f = n->op ? NULL : find_function(in->m, n);
     if (f && in->depth == MAX_DEPTH)
         error_node(n, "FUN-24", "functions are nested more than %d deep", MAX_DEPTH);
@@ -218,11 +212,11 @@ static void inline_node(Inliner *in, Node *n)
     }
 }
 
-static void inline_graph(Graph *g, void *inliner)
+static void inline_graph(Inliner *in, Graph *g)
 {
     for (Node *n = g->first, *next; n; n = next) {
         next = n->next;
-        inline_node(inliner, n);
+        inline_node(in, n);
     }
 }
 
@@ -246,7 +240,7 @@ void bind_named(Model *m)
 void inline_functions(Model *m)
 {
     Inliner in = {.m = m};
-    inline_graph(m->graph, &in);
+    inline_graph(&in, m->graph);
 }
 
 /* ---- operators with a body --------------------------------------------------------------------------------------- */

@@ -33,18 +33,13 @@ static Value *transposed(Value *v, Node *before, const int64_t *perm)
 /* Infers n again, and replaces its output 0 by a transpose, by perm, of the new output. */
 static void transpose_output(Node *n, const int64_t *perm)
 {
-    Value *old = n->out[0], *now = value_new(n->graph, old->name);
-    n->out[0] = now;
-    now->def = n;
-    now->def_i = 0;
+    Value *old = n->out[0], *now = node_set_out(n, 0, value_new(n->graph, old->name));
     infer_node(n);
     Node *t = make_transpose(n, now, perm);
     t->name = n->name;
     node_insert(t, n->next);
     Value *made = t->out[0];
-    t->out[0] = old; /* keeps its name, uses and declared type */
-    old->def = t;
-    old->def_i = 0;
+    node_set_out(t, 0, old); /* keeps its name, uses and declared type */
     value_free(made);
     infer_node(t);
 }
@@ -243,14 +238,14 @@ static void merge_transposes(Node *n)
     n->n_attr = 0;
 }
 
-static void layout_graph(Graph *g, void *unused)
+static void layout_graph(Graph *g)
 {
-    (void)unused;
     for (Node *n = g->first, *next; n; n = next) {
         next = n->next;
         about_to_read(0);
         values_free();
-        node_each_graph(n, layout_graph, NULL);
+        EACH_NESTED (inner, n)
+            layout_graph(inner);
         if (transpose_perm(n, NULL)) {
             merge_transposes(n);
             continue;
@@ -282,7 +277,7 @@ static void remark_expanded(const Node *n)
 
 void layout_model(Model *m)
 {
-    layout_graph(m->graph, NULL);
+    layout_graph(m->graph);
     remove_dead(m->graph);
     EACH_NODE (n, m->graph)
         remark_expanded(n);

@@ -5,6 +5,9 @@
 
 /* cut.c */
 void cut_model(Model *m); /* --tap, --until, --from: makes tensors of the model outputs or inputs */
+bool taps_are_all(const Model *m, const char *tap); /* is it "all", and no tensor's name? */
+/* Of --tap all: the paths of the tensors inside of the main graph's nodes, as far as something reads these. */
+void taps_inside(const Model *m, Names *to);
 /* The value that --from T names, if its type is not declared in full; else NULL. */
 Value *cut_unknown(const Model *m, const char *tensor);
 
@@ -32,6 +35,9 @@ void check_bounds(const Model *m);    /* reports sizes without an upper bound, w
 bool bounds_apply(Dim d);             /* has d a bound, or gets one by --all-dims='<=N'? */
 void bounds_help(Dim d);              /* after an error: suggests bounds of the symbols in d that have none */
 void bounds_help_all(const Model *m); /* after such errors: one line with the options for all sizes that are open */
+/* The size to suggest for the open dimensions of inputs, but for the first ones, which are `first`; adds the names of these
+ * dimensions to dims. */
+int64_t bounds_suggested(const Model *m, int64_t first, Names *dims);
 
 /* simplify.c */
 void simplify_model(Model *m); /* dead code, identities, duplicates, scales into weights */

@@ -34,31 +34,22 @@ static void need_sizes(Map *needed, const Value *v)
 /* Does n check values at run time? */
 static bool checks_values(const Node *n)
 {
-    const Value *v = n->op->checks ? in(n, n->op->checks - 1) : NULL;
-    return n->op->flags & STOPS || n->fails || n->unsure || (v && !v->data) || stacked_sizes(n).n;
+    const int checked = n->op->checks - 1;
+    return n->op->flags & STOPS || n->fails || n->unsure || stacked_sizes(n).n ||
+           (checked >= 0 && in(n, checked) && !in_is_const(n, checked));
 }
 
-typedef struct Stops {
-    const Map *checked; /* graphs in which assumptions are checked */
-    bool found;
-} Stops;
-
-static void find_stop(Graph *g, void *arg)
-{
-    Stops *s = arg;
-    s->found |= map_get(s->checked, g) != NULL;
-    for (const Node *n = g->first; n && !s->found; n = n->next) {
-        s->found = checks_values(n);
-        node_each_graph(n, find_stop, s);
-    }
-}
-
-/* May n end the run with an error status? Then it is kept even if its results are not used. */
+/* May n end the run with an error status? Then it is kept even if its results are not used. checked: the graphs in which
+ * assumptions are checked. */
 static bool may_stop(const Node *n, const Map *checked)
 {
-    Stops s = {checked, checks_values(n)};
-    node_each_graph(n, find_stop, &s);
-    return s.found;
+    bool stops = checks_values(n);
+    EACH_NESTED (g, n) {
+        stops |= map_get(checked, g) != NULL;
+        for (const Node *m = g->first; m && !stops; m = m->next)
+            stops = may_stop(m, checked);
+    }
+    return stops;
 }
 
 typedef struct Sweep {
@@ -101,9 +92,8 @@ static void need_assumptions(Sweep *s, const Graph *g)
     }
 }
 
-static void sweep(Graph *g, void *arg)
+static void sweep(Graph *g, Sweep *s)
 {
-    Sweep *s = arg;
     Map *needed = &s->needed;
     need_assumptions(s, g);
     EACH_VALUE (v, g->out.at, g->out.n)
@@ -125,7 +115,8 @@ static void sweep(Graph *g, void *arg)
         const Dims alike = stacked_sizes(n);
         for (int i = 0; i < alike.n; i++)
             need_size(needed, alike.at[i]);
-        node_each_graph(n, sweep, s);
+        EACH_NESTED (inner, n)
+            sweep(inner, s);
     }
 }
 
@@ -230,13 +221,13 @@ static bool gives_output(const Node *n)
     return false;
 }
 
-static void merge_duplicates(Graph *g, void *unused)
+static void merge_duplicates(Graph *g)
 {
-    (void)unused;
     Map seen = {0};
     for (Node *n = g->first, *next; n; n = next) {
         next = n->next;
-        node_each_graph(n, merge_duplicates, NULL);
+        EACH_NESTED (inner, n)
+            merge_duplicates(inner);
         if (n->op->flags & RANDOM)
             (void)declines(REWRITE_DUPLICATE, n, "every node draws random numbers of its own");
         else if (n->op->flags & CONTROL)
@@ -371,12 +362,12 @@ static bool fold_scale(Node *n)
 
 /* Calls Op.simplify of all nodes, from last to first: so it is also called for nodes inserted before the current
  * one. */
-static void simplify_operators(Graph *g, void *unused)
+static void simplify_operators(Graph *g)
 {
-    (void)unused;
     for (Node *n = g->last, *next; n;) {
         next = n->next;
-        node_each_graph(n, simplify_operators, NULL);
+        EACH_NESTED (inner, n)
+            simplify_operators(inner);
         n = n->op->simplify && n->op->simplify(n) ? next ? next->prev : g->last : n->prev;
         values_free();
     }
@@ -385,11 +376,11 @@ static void simplify_operators(Graph *g, void *unused)
 void simplify_model(Model *m)
 {
     map_free(&m->graph->scope); /* no more lookups by name */
-    simplify_operators(m->graph, NULL);
+    simplify_operators(m->graph);
     remove_dead(m->graph);
     EACH_NODE (n, m->graph)
         remove_identity(n);
-    merge_duplicates(m->graph, NULL);
+    merge_duplicates(m->graph);
     EACH_NODE (n, m->graph)
         if (fold_scale(n))
             values_free();

@@ -2,6 +2,7 @@
  * Requires: fused. Leaves: kept inputs and outputs are no parameters of the C function. */
 #include "passes/state.h"
 
+#include "base/nearest.h"
 #include "base/options.h"
 #include "ir/assume.h"
 #include "ir/call.h"
@@ -40,30 +41,33 @@ static Name filled(const Pattern *p, Name text)
 
 static Value *find_input(const Model *m, Name n)
 {
-    for (int i = 0; i < m->graph->in.n; i++)
-        if (m->graph->in.at[i]->name == n)
-            return m->graph->in.at[i];
+    EACH_OF (v, m->graph->in)
+        if (v->name == n)
+            return v;
     return NULL;
-}
-
-/* Is it a tensor by itself, rather than a part of a sequence, a map or an optional? */
-static bool is_tensor(bool output, Name n)
-{
-    const InterfaceGroup *groups;
-    for (int i = interface_groups(output, &groups); i-- > 0;)
-        if (groups[i].name == n)
-            return groups[i].ctype->form == TENSOR;
-    return false;
 }
 
 /* ---- one pair ---------------------------------------------------------------------------------------------------- */
 
 static const KeptState *state_of(const Value *in)
 {
-    for (int i = 0; i < states()->at.n; i++)
-        if (states()->at.at[i].in == in)
-            return &states()->at.at[i];
+    EACH_AT (s, states()->at)
+        if (s->in == in)
+            return s;
     return NULL;
+}
+
+/* help: the input or output that `wanted` may stand for, else the first ones. */
+static void note_names(const char *what, Name wanted, Value *const *at, const Name *names, int n)
+{
+    enum { LISTED = 8 };
+    Nearest near = nearest_to(wanted->s, wanted->n);
+    for (int i = 0; i < n; i++)
+        nearest_try(&near, (names ? names[i] : at[i]->name)->s, (names ? names[i] : at[i]->name)->n);
+    if (nearest_help(&near))
+        return;
+    for (int i = 0; i < n && i < LISTED; i++)
+        note_help("%s %d is '%s' %s", what, i, printable(names ? names[i] : at[i]->name), shape_text(*at[i]->shape));
 }
 
 /* The input that may keep output y, named `out`; NULL: there is none, reported. */
@@ -73,9 +77,7 @@ static Value *partner(const Model *m, const struct StateOption *o, Value *y, Nam
     if (!x) {
         error_value(y, "ARG-10", "--state %s=%s: the output '%s' has no input '%s'", o->out.text, o->in.text,
                     printable(out), printable(in));
-        for (int i = 0; i < m->graph->in.n && i < 8; i++)
-            note_help("input %d is '%s' %s", i, printable(m->graph->in.at[i]->name),
-                      shape_text(*m->graph->in.at[i]->shape));
+        note_names("input", in, m->graph->in.at, NULL, m->graph->in.n);
         return NULL;
     }
     if (x->input < 0 && !state_of(x))
@@ -83,7 +85,7 @@ static Value *partner(const Model *m, const struct StateOption *o, Value *y, Nam
     if (state_of(x))
         return error_null(value_place(x), "ARG-10", "--state: the input '%s' keeps the output '%s' already",
                           printable(in), printable(state_of(x)->out));
-    if (!is_tensor(false, in) || !is_tensor(true, out))
+    if (!interface_is_tensor(false, in) || !interface_is_tensor(true, out))
         return error_null(value_place(x), "ARG-10", "--state: '%s' and '%s' must be tensors", printable(out),
                           printable(in));
     if (x->type == STR)
@@ -97,9 +99,9 @@ static Value *partner(const Model *m, const struct StateOption *o, Value *y, Nam
 
 static KeptSize *kept(const Symbol *s)
 {
-    for (int i = 0; i < states()->sizes.n; i++)
-        if (states()->sizes.at[i].symbol == s)
-            return &states()->sizes.at[i];
+    EACH_AT (size, states()->sizes)
+        if (size->symbol == s)
+            return size;
     return NULL;
 }
 
@@ -166,13 +168,9 @@ static void pair(Model *m, Value *x, Value *y, Name out)
 /* Removes output i of the model, which a state keeps. */
 static void drop_output(Model *m, int i)
 {
-    Graph *g = m->graph;
-    for (; i + 1 < g->out.n; i++) {
-        graph_set_output(g, i, g->out.at[i + 1]);
-        m->out.at[i] = m->out.at[i + 1];
-    }
-    graph_set_output(g, i, NULL);
-    g->out.n = m->out.n = i;
+    const int last = --m->out.n;
+    memmove(&m->out.at[i], &m->out.at[i + 1], sizeof *m->out.at * (size_t)(last - i));
+    graph_set_outputs(m->graph, i, last - i, &m->graph->out.at[i + 1]);
 }
 
 static void pair_by(Model *m, const struct StateOption *o)
@@ -198,8 +196,7 @@ static void pair_by(Model *m, const struct StateOption *o)
     if (any)
         return;
     error_at("", "ARG-10", "--state %s=%s: the model has no output '%s'", o->out.text, o->in.text, o->out.text);
-    for (int i = 0; i < g->out.n && i < 8; i++)
-        note_help("output %d is '%s' %s", i, printable(m->out.at[i]), shape_text(*g->out.at[i]->shape));
+    note_names("output", name(o->out.text), g->out.at, m->out.at, g->out.n);
 }
 
 bool is_given(Dim d)

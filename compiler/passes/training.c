@@ -55,8 +55,8 @@ static void add_state(Joiner *j, const Binding *b, const Training *t)
     }
     if (v->fallback)
         warn_at(b->path, "TRN-26", "'%s' is trained: it is no input with --training", printable(b->key));
-    Variable *s = NEW(Variable);
-    *s = (Variable){.name = b->key, .start = copy_constant(j->m->graph, v), .bytes = (int64_t)tensor_size(initial(v))};
+    Variable *s = NEW_COPY(
+        (Variable){.name = b->key, .start = copy_constant(j->m->graph, v), .bytes = (int64_t)tensor_size(initial(v))});
     map_put(&j->state, b->key, s);
     vec_push(&j->m->states, s);
 }
@@ -65,11 +65,11 @@ static void add_state(Joiner *j, const Binding *b, const Training *t)
 static void check_shared(const Joiner *j)
 {
     for (int i = 0; i < j->m->states.n; i++)
-        for (int k = 0; k < j->m->training.n; k++) {
+        EACH_AT (t, j->m->training) {
             const Variable *s = j->m->states.at[i];
-            const Value *v = initializer(j->m->training.at[k].algorithm, s->name);
+            const Value *v = initializer(t->algorithm, s->name);
             if (v && !same_tensor(initial(v), s->start->data))
-                error_at(j->m->training.at[k].algorithm->path, "TRN-20",
+                error_at(t->algorithm->path, "TRN-20",
                          "'%s' is a state variable of another algorithm, too, where it starts with another value",
                          printable(s->name));
         }
@@ -77,8 +77,7 @@ static void check_shared(const Joiner *j)
 
 static void find_states(Joiner *j)
 {
-    for (int i = 0; i < j->m->training.n; i++) {
-        const Training *t = &j->m->training.at[i];
+    EACH_AT (t, j->m->training) {
         for (int k = 0; k < t->starts.n; k++)
             add_state(j, &t->starts.at[k], t);
         for (int k = 0; k < t->updates.n; k++)
@@ -145,9 +144,9 @@ static Value *input_value(Joiner *j, Entry *e, const Value *v)
 /* Appends to e a graph of the file; its outputs remain to be added. */
 static void append(Joiner *j, Entry *e, Graph *from, Map *values)
 {
-    for (int i = 0; i < from->in.n; i++)
-        if (!map_get(&j->state, from->in.at[i]->name))
-            map_put(values, from->in.at[i], input_value(j, e, from->in.at[i]));
+    EACH_OF (x, from->in)
+        if (!map_get(&j->state, x->name))
+            map_put(values, x, input_value(j, e, x));
     for (int i = 0; i < from->init.n; i++) {
         Value *v = from->init.at[i], *w = map_get(&j->constants, v);
         Variable *s = map_get(&j->state, v->name);
@@ -172,8 +171,7 @@ static bool is_assigned(const Training *t, Name output)
 
 static void add_outputs(Entry *e, const Graph *from, const Training *t, const Map *values)
 {
-    for (int i = 0; i < from->out.n; i++) {
-        Value *v = from->out.at[i];
+    EACH_OF (v, from->out) {
         if (is_assigned(t, v->name))
             continue;
         graph_add_output(e->graph, map_get(values, v));
@@ -186,9 +184,9 @@ static Value *output_named(const Joiner *j, const Graph *from, Name n)
 {
     for (int k = 0; k < 2; k++) {
         const Graph *g = k ? j->main : from;
-        for (int i = 0; i < g->out.n; i++)
-            if (g->out.at[i]->name == n)
-                return g->out.at[i];
+        EACH_OF (v, g->out)
+            if (v->name == n)
+                return v;
     }
     return NULL;
 }
@@ -223,8 +221,7 @@ static void add_update(Joiner *j, Entry *e, const Graph *from, const Binding *b,
 static void join_init(Joiner *j)
 {
     Entry *e = add_entry(j, ENTRY_INIT, 0);
-    for (int i = 0; i < j->m->training.n; i++) {
-        const Training *t = &j->m->training.at[i];
+    EACH_AT (t, j->m->training) {
         Map values = {0};
         if (t->init)
             append(j, e, t->init, &values);
@@ -298,16 +295,15 @@ static Variable *generator_variable(Model *m)
 {
     Text t = {0};
     const int64_t two = 2;
-    for (int i = 0; i < m->states.n; i++)
-        if (m->states.at[i]->generator)
-            return m->states.at[i];
+    EACH_OF (known, m->states)
+        if (known->generator)
+            return known;
     text_put(&t, "random");
     while (is_state(m, name(t.s)))
         text_put(&t, "_");
     Value *start = value_const(m->graph, tensor_new(U64, 1, &two));
     start->data->pinned = true;
-    Variable *s = NEW(Variable);
-    *s = (Variable){.name = name(t.s), .start = start, .bytes = 16, .generator = true};
+    Variable *s = NEW_COPY((Variable){.name = name(t.s), .start = start, .bytes = 16, .generator = true});
     vec_push(&m->states, s);
     for (int i = 0; i < m->entries.n; i++)
         vec_push(&m->entries.at[i]->state, NULL);

@@ -7,28 +7,28 @@
 #include "plain/syntax.h"
 
 typedef struct Analysis {
-    bool changed, records, absent_is_any; /* absent_is_any: a variable without a value has any */
-    bool read_only;                       /* the pointer that is computed is one to const */
+    bool changed, records, absent_is_any; /* absent_is_any: a variable without a recorded value may have any */
+    bool read_only;                       /* the value being computed initialises a pointer to const */
     CFunction *function;
 } Analysis;
 PART(Analysis, analysis)
 
-static Values eval(Syntax *e);
+static ValueSet eval(Syntax *e);
 
 /* ---- variables --------------------------------------------------------------------------------------------------- */
 
-static void add(Values *to, Values v)
+static void add(ValueSet *to, ValueSet v)
 {
     if (!analysis()->records)
         return;
-    const Values all = value_widen(*to, v);
+    const ValueSet all = value_widen(*to, v);
     if (!value_equal(&all, to)) {
         *to = all;
         analysis()->changed = true;
     }
 }
 
-static Values read_value(const Values *v)
+static ValueSet read_value(const ValueSet *v)
 {
     const bool absent = v->kind == VALUE_NONE && (analysis()->absent_is_any || !analysis()->records);
     return absent ? value_any() : *v;
@@ -51,8 +51,8 @@ static void escape_struct(Struct *s)
     }
 }
 
-/* v as a value of the type: of a wider one it may have changed. */
-static Values converted(Values v, const char *to, const char *from)
+/* v converted from type `from` to type `to`: from a wider type, the conversion may change it. */
+static ValueSet converted(ValueSet v, const char *to, const char *from)
 {
     const bool narrow = to && strcmp(to, "i64") != 0 && strcmp(to, "int64_t") != 0;
     const bool wide =
@@ -61,7 +61,7 @@ static Values converted(Values v, const char *to, const char *from)
     return narrow && wide ? value_limited(v) : v;
 }
 
-static void add_to_var(Var *v, Values value, const Syntax *from)
+static void add_to_var(Var *v, ValueSet value, const Syntax *from)
 {
     if (is_followed(v))
         add(&v->value, v->pointers ? value : converted(value, v->specs.base, from ? type_of(from).base : NULL));
@@ -84,14 +84,14 @@ static void init_array(Var *f, Syntax *list)
         Syntax *item = list->kid.at[i];
         int64_t at = next;
         if (item->kind == ELEMENT_IS) {
-            const Values index = eval(item->kid.at[0]);
+            const ValueSet index = eval(item->kid.at[0]);
             value_single(&index, &at);
             item = item->kid.at[1];
         }
         if (item->kind == LIST && f->specs.structure)
             init_struct(f->specs.structure, item);
         else if (item->kind != LIST) {
-            const Values v = eval(item);
+            const ValueSet v = eval(item);
             if (at < f->element.n)
                 add(&f->element.at[at], v);
         }
@@ -101,7 +101,7 @@ static void init_array(Var *f, Syntax *list)
         add(&f->element.at[i], value_is(0));
 }
 
-/* A field; NULL: it is zero. */
+/* Initialises a field; value: NULL: zero. */
 static void init_field(Var *f, Syntax *value)
 {
     if (f->dims.n) {
@@ -114,7 +114,7 @@ static void init_field(Var *f, Syntax *value)
     else {
         const bool old = analysis()->read_only;
         analysis()->read_only = f->specs.is_const;
-        const Values v = value ? eval(value) : value_is(0);
+        const ValueSet v = value ? eval(value) : value_is(0);
         analysis()->read_only = old;
         add_to_var(f, v, value);
     }
@@ -138,7 +138,7 @@ static void init_struct(Struct *s, Syntax *list)
         init_field(s->fields.at[i], value[i]);
 }
 
-/* A value in braces, or an expression, for a variable. */
+/* Initialises a variable by a value in braces, or an expression. */
 static void init_var(Var *v, Syntax *value)
 {
     const bool old = analysis()->read_only;
@@ -154,14 +154,14 @@ static void init_var(Var *v, Syntax *value)
 
 /* ---- expressions ------------------------------------------------------------------------------------------------- */
 
-static Values eval_number(const char *s)
+static ValueSet eval_number(const char *s)
 {
     char *end;
     const long long v = strtoll(s, &end, 0);
     return *end || v > INT32_MAX ? value_any() : value_is(v);
 }
 
-static Values eval_name(Syntax *e)
+static ValueSet eval_name(Syntax *e)
 {
     if (e->is_enumerator)
         return value_is(e->number);
@@ -172,7 +172,7 @@ static Values eval_name(Syntax *e)
     return is_followed(e->var) && !e->var->escapes ? read_value(&e->var->value) : value_any();
 }
 
-static Values eval_member(Syntax *e)
+static ValueSet eval_member(Syntax *e)
 {
     eval(e->kid.at[0]);
     Var *f = field_of(e);
@@ -184,22 +184,22 @@ static Values eval_member(Syntax *e)
     return is_known_field(e) && is_followed(f) ? read_value(&f->value) : value_any();
 }
 
-/* The elements of a field that an index may select: sets [*from, *to); false: they are not followed. */
-static bool elements(Syntax *e, Values index, int *from, int *to)
+/* The elements of a field that an index may select, [*from, *to); false: the field's values are not followed. */
+static bool elements(Syntax *e, ValueSet index, int *from, int *to)
 {
     Syntax *field = e->kid.at[0];
     if (field->kind != MEMBER || !field_of(field)->element.n || !is_known_field(field) ||
-        !(field->var->pointers || is_counted(field->var->specs.base)))
+        !(field->var->pointers || is_followed_type(field->var->specs.base)))
         return false;
     *from = index.lo > 0 ? index.lo < field->var->element.n ? (int)index.lo : field->var->element.n : 0;
     *to = index.hi < field->var->element.n - 1 ? index.hi < 0 ? 0 : (int)index.hi + 1 : field->var->element.n;
     return index.kind != VALUE_NONE;
 }
 
-static Values eval_index(Syntax *e)
+static ValueSet eval_index(Syntax *e)
 {
     Syntax *array = e->kid.at[0];
-    const Values index = eval(e->kid.at[1]);
+    const ValueSet index = eval(e->kid.at[1]);
     int from, to;
     if (array->kind == MEMBER) {
         eval(array->kid.at[0]);
@@ -211,14 +211,14 @@ static Values eval_index(Syntax *e)
     const TypeOf t = type_of(e);
     if (!elements(e, index, &from, &to))
         return t.pointers && t.structure ? value_pointer() : value_any();
-    Values all = {.kind = VALUE_NONE};
+    ValueSet all = {.kind = VALUE_NONE};
     for (int i = from; i < to; i++)
         all = value_join(all, read_value(&array->var->element.at[i]));
     return all;
 }
 
-/* Assigns to what e is. */
-static void assign(Syntax *e, Values v, const Syntax *from)
+/* Assigns v to e: a variable, field or element. */
+static void assign(Syntax *e, ValueSet v, const Syntax *from)
 {
     int first, end;
     if (e->kind == NAME && e->var) {
@@ -229,7 +229,7 @@ static void assign(Syntax *e, Values v, const Syntax *from)
         add_to_var(field_of(e), v, from);
     } else if (e->kind == INDEX) {
         eval_index(e);
-        const Values index = eval(e->kid.at[1]);
+        const ValueSet index = eval(e->kid.at[1]);
         if (elements(e, index, &first, &end))
             for (int i = first; i < end; i++)
                 add(&e->kid.at[0]->var->element.at[i], v);
@@ -237,11 +237,11 @@ static void assign(Syntax *e, Values v, const Syntax *from)
         eval(e);
 }
 
-/* The values that a variable takes on by op=, repeatedly. */
-static Values repeated(const char *op, Values old, Values by)
+/* The values that a variable can have if op= is executed any number of times. */
+static ValueSet repeated(const char *op, ValueSet old, ValueSet by)
 {
     if (old.kind == VALUE_NONE || by.kind == VALUE_NONE)
-        return (Values){.kind = VALUE_NONE};
+        return (ValueSet){.kind = VALUE_NONE};
     if (op[0] == '+' && by.lo >= 0)
         return value_between(old.lo, VALUE_INF);
     if (op[0] == '-' && by.lo >= 0)
@@ -251,15 +251,15 @@ static Values repeated(const char *op, Values old, Values by)
                                                                        : value_any();
 }
 
-static Values eval_change(Syntax *e, const char *op, Values by)
+static ValueSet eval_change(Syntax *e, const char *op, ValueSet by)
 {
     Syntax *to = e->kid.at[0];
-    const Values old = eval(to);
+    const ValueSet old = eval(to);
     assign(to, type_of(to).pointers ? old : repeated(op, old, by), NULL);
     return type_of(to).pointers ? old : value_any();
 }
 
-static Values eval_address(Syntax *e)
+static ValueSet eval_address(Syntax *e)
 {
     Syntax *of = e->kid.at[0];
     if (of->kind == MEMBER) {
@@ -277,23 +277,23 @@ static Values eval_address(Syntax *e)
     return value_pointer();
 }
 
-static Values eval_unary(Syntax *e)
+static ValueSet eval_unary(Syntax *e)
 {
     if (!strcmp(e->s, "&"))
         return eval_address(e);
     if (!strcmp(e->s, "++") || !strcmp(e->s, "--"))
         return eval_change(e, e->s, value_is(1));
-    const Values v = eval(e->kid.at[0]);
+    const ValueSet v = eval(e->kid.at[0]);
     return !strcmp(e->s, "*") ? value_any() : value_unary(e->s, v);
 }
 
-static Values eval_logical(Syntax *e, bool both)
+static ValueSet eval_logical(Syntax *e, bool both)
 {
-    const Values a = eval(e->kid.at[0]);
+    const ValueSet a = eval(e->kid.at[0]);
     const int left = value_truth(&a);
     if (a.kind == VALUE_NONE || left == !both)
         return a.kind == VALUE_NONE ? a : value_is(left);
-    const Values b = eval(e->kid.at[1]);
+    const ValueSet b = eval(e->kid.at[1]);
     const int right = value_truth(&b);
     if (b.kind == VALUE_NONE)
         return b;
@@ -302,45 +302,46 @@ static Values eval_logical(Syntax *e, bool both)
     return value_join(value_is(0), value_is(1));
 }
 
-static Values eval_binary(Syntax *e)
+static ValueSet eval_binary(Syntax *e)
 {
     if (!strcmp(e->s, "&&") || !strcmp(e->s, "||"))
         return eval_logical(e, e->s[0] == '&');
-    const Values a = eval(e->kid.at[0]), b = eval(e->kid.at[1]);
+    const ValueSet a = eval(e->kid.at[0]), b = eval(e->kid.at[1]);
     const TypeOf ta = type_of(e->kid.at[0]), tb = type_of(e->kid.at[1]), t = type_of(e);
     if (a.kind == VALUE_NONE || b.kind == VALUE_NONE)
-        return (Values){.kind = VALUE_NONE};
+        return (ValueSet){.kind = VALUE_NONE};
     if (t.pointers)
-        return ta.pointers ? a : b; /* NULL has nothing added */
-    const bool numbers = is_counted(ta.base) && is_counted(tb.base) && !ta.pointers && !tb.pointers;
+        return ta.pointers ? a : b; /* nothing is added to NULL, so NULL stays NULL and others stay others */
+    const bool numbers = is_followed_type(ta.base) && is_followed_type(tb.base) && !ta.pointers && !tb.pointers;
     const bool comparison = t.base && !strcmp(t.base, "int") && (ta.pointers || tb.pointers);
     if (numbers || comparison)
         return value_binary(e->s, a, b);
     return strchr("<>=!", e->s[0]) && e->s[1] != e->s[0] ? value_join(value_is(0), value_is(1)) : value_any();
 }
 
-static Values eval_cast(Syntax *e)
+static ValueSet eval_cast(Syntax *e)
 {
     const TypeOf from = type_of(e->kid.at[0]);
-    const Values v = eval(e->kid.at[0]);
+    const ValueSet v = eval(e->kid.at[0]);
     if (from.structure && from.pointers && e->type.structure != from.structure)
         escape_struct(from.structure);
     if (e->pointers)
         return from.pointers ? v : value_any();
-    return is_counted(e->type.base) && is_counted(from.base) && !from.pointers ? converted(v, e->type.base, from.base)
-           : v.kind == VALUE_NONE                                              ? v
-                                                                               : value_any();
+    return is_followed_type(e->type.base) && is_followed_type(from.base) && !from.pointers
+               ? converted(v, e->type.base, from.base)
+           : v.kind == VALUE_NONE ? v
+                                  : value_any();
 }
 
-static Values eval_cond(Syntax *e)
+static ValueSet eval_cond(Syntax *e)
 {
-    const Values c = eval(e->kid.at[0]);
+    const ValueSet c = eval(e->kid.at[0]);
     const int truth = value_truth(&c);
     if (c.kind == VALUE_NONE)
         return c;
     if (truth >= 0)
         return eval(e->kid.at[truth ? 1 : 2]);
-    const Values a = eval(e->kid.at[1]);
+    const ValueSet a = eval(e->kid.at[1]);
     return value_join(a, eval(e->kid.at[2]));
 }
 
@@ -354,7 +355,7 @@ static void reach(CFunction *f)
     parse_body(f);
 }
 
-static Values eval_call(Syntax *e)
+static ValueSet eval_call(Syntax *e)
 {
     const TopItem *item = e->kid.at[0]->item;
     CFunction *f = item ? item->function : NULL;
@@ -365,7 +366,7 @@ static Values eval_call(Syntax *e)
         Syntax *x = e->kid.at[i];
         Var *v = f && i <= f->parameters.n ? f->parameters.at[i - 1] : NULL;
         analysis()->read_only = v && v->specs.is_const;
-        const Values value = eval(x);
+        const ValueSet value = eval(x);
         const TypeOf t = type_of(x);
         if (t.structure && t.pointers == 1 && (!has_body || !v || v->specs.structure != t.structure) &&
             !(v && v->specs.is_const))
@@ -378,10 +379,10 @@ static Values eval_call(Syntax *e)
         return value_any();
     if (analysis()->records)
         reach(f);
-    return f->pointers || is_counted(f->specs.base) ? read_value(&f->value) : value_any();
+    return f->pointers || is_followed_type(f->specs.base) ? read_value(&f->value) : value_any();
 }
 
-static Values eval(Syntax *e)
+static ValueSet eval(Syntax *e)
 {
     switch (e->kind) {
     case NAME: return eval_name(e);
@@ -403,7 +404,7 @@ static Values eval(Syntax *e)
     }
     const bool old = analysis()->read_only;
     if (e->s[0] != '=') {
-        const Values by = eval(e->kid.at[1]);
+        const ValueSet by = eval(e->kid.at[1]);
         return eval_change(e, e->s, by);
     }
     const TypeOf to = type_of(e->kid.at[0]);
@@ -411,7 +412,7 @@ static Values eval(Syntax *e)
         to.pointers > 0 && e->kid.at[0]->kind == NAME && e->kid.at[0]->var && e->kid.at[0]->var->specs.is_const;
     if (e->kid.at[0]->kind == MEMBER)
         analysis()->read_only = field_of(e->kid.at[0])->specs.is_const;
-    const Values v = eval(e->kid.at[1]);
+    const ValueSet v = eval(e->kid.at[1]);
     analysis()->read_only = old;
     assign(e->kid.at[0], v, e->kid.at[1]);
     return v;
@@ -422,20 +423,19 @@ static Values eval(Syntax *e)
 static bool execute(Syntax *n);
 
 /* Can the label be reached with this value? */
-static bool may_be(const Syntax *label, Values v)
+static bool may_be(const Syntax *label, ValueSet v)
 {
     if (label->kind == DEFAULT || v.kind == VALUE_NONE)
         return v.kind != VALUE_NONE;
-    const Values is = eval(label->kid.at[0]), equal = value_binary("==", v, is);
+    const ValueSet is = eval(label->kid.at[0]), equal = value_binary("==", v, is);
     return value_truth(&equal) != 0;
 }
 
 static void execute_switch(Syntax *n)
 {
-    const Values v = eval(n->kid.at[0]);
+    const ValueSet v = eval(n->kid.at[0]);
     bool live = false;
-    for (int i = 0; i < n->kid.at[1]->kid.n; i++) {
-        Syntax *s = n->kid.at[1]->kid.at[i];
+    EACH_OF (s, n->kid.at[1]->kid) {
         if (s->kind == CASE || s->kind == DEFAULT)
             live |= may_be(s, v);
         else if (live)
@@ -445,7 +445,7 @@ static void execute_switch(Syntax *n)
 
 static void execute_loop(Syntax *condition, Syntax *body, Syntax *step)
 {
-    const Values c = condition ? eval(condition) : value_is(1);
+    const ValueSet c = condition ? eval(condition) : value_is(1);
     if (c.kind == VALUE_NONE || !value_truth(&c))
         return;
     execute(body);
@@ -455,7 +455,7 @@ static void execute_loop(Syntax *condition, Syntax *body, Syntax *step)
 
 static bool execute_if(Syntax *n)
 {
-    const Values c = eval(n->kid.at[0]);
+    const ValueSet c = eval(n->kid.at[0]);
     const int truth = value_truth(&c);
     if (c.kind == VALUE_NONE)
         return true;
@@ -467,7 +467,7 @@ static bool execute_if(Syntax *n)
     return goes_on;
 }
 
-/* false: what follows is not reached. */
+/* False: the next statement is not reached. */
 static bool execute(Syntax *n)
 {
     switch (n->kind) {
@@ -490,8 +490,8 @@ static bool execute(Syntax *n)
     case RETURN:
         if (n->kid.at[0]) {
             CFunction *f = analysis()->function;
-            const Values v = eval(n->kid.at[0]);
-            if (f->pointers || is_counted(f->specs.base))
+            const ValueSet v = eval(n->kid.at[0]);
+            if (f->pointers || is_followed_type(f->specs.base))
                 add(&f->value, converted(v, f->specs.base, type_of(n->kid.at[0]).base));
         }
         return false;
@@ -526,14 +526,13 @@ static void execute_all(void)
 void analyse(void)
 {
     analysis()->records = true;
-    for (int i = 0; i < file()->items.n; i++) {
-        const TopItem *item = file()->items.at[i];
+    EACH_OF (item, file()->items) {
         CFunction *f = item->function;
         if (item->kind != ITEM_FUNCTION || !f->has_body || !f->is_public)
             continue;
-        for (int k = 0; k < f->parameters.n; k++) {
-            const bool arena = f->parameters.at[k]->name && !strcmp(f->parameters.at[k]->name, "arena");
-            f->parameters.at[k]->value = arena ? value_pointer() : value_any();
+        EACH_OF (p, f->parameters) {
+            const bool arena = p->name && !strcmp(p->name, "arena");
+            p->value = arena ? value_pointer() : value_any();
         }
         reach(f);
     }
@@ -543,4 +542,4 @@ void analyse(void)
     analysis()->records = false;
 }
 
-Values value_of(Syntax *e) { return eval(e); }
+ValueSet value_of(Syntax *e) { return eval(e); }

@@ -1,5 +1,5 @@
-/* cut.c - puts in the values that are the same whenever an expression is evaluated, and leaves out the branches that
- * are never taken. Works on the trees in place. */
+/* cut.c - replaces expressions that always have the same value by that value, and removes branches that are never taken.
+ * Works on the trees in place. */
 #include <stdlib.h>
 
 #include "plain/syntax.h"
@@ -71,21 +71,21 @@ static Syntax *as_literal(Syntax *e)
     const TypeOf t = type_of(e);
     if (t.structure && !t.pointers)
         return NULL;
-    const Values is = value_of(e);
+    const ValueSet is = value_of(e);
     if (!value_single(&is, &v) || v < INT32_MIN || v > INT32_MAX)
         return NULL;
     if (t.pointers)
         return v == 0 ? node(NAME, "NULL") : NULL;
-    if (is_truth(e) || is_counted(t.base))
+    if (is_truth(e) || is_followed_type(t.base))
         return e->kind == CAST
     ? NULL : number(v);
     return NULL;
 }
 
-/* a, or a && b and the like, where the truth of one side is known; NULL: it is not. */
+/* a && b if `both`, else a || b; one side alone where the truth of the other is known and does not matter. */
 static Syntax *cut_logical(Syntax *e, bool both)
 {
-    const Values a = value_of(e->kid.at[0]), b = value_of(e->kid.at[1]);
+    const ValueSet a = value_of(e->kid.at[0]), b = value_of(e->kid.at[1]);
     const int left = value_truth(&a), right = value_truth(&b);
     if (left == !both)
         return truth(cut_expression(e->kid.at[0]));
@@ -103,7 +103,7 @@ static bool is_number(const Syntax *e, const char *s) { return e->kind == NUMBER
 static bool is_integer(const Syntax *e)
 {
     const TypeOf t = type_of(e);
-    return t.pointers || is_counted(t.base) || (t.base && (t.base[0] == 'u' || !strcmp(t.base, "size_t")));
+    return t.pointers || is_followed_type(t.base) || (t.base && (t.base[0] == 'u' || !strcmp(t.base, "size_t")));
 }
 
 /* x + 0, x * 1 and the like are x. */
@@ -135,7 +135,7 @@ static Syntax *cut_binary(Syntax *e)
 
 static Syntax *cut_cond(Syntax *e)
 {
-    const Values c = value_of(e->kid.at[0]);
+    const ValueSet c = value_of(e->kid.at[0]);
     const int is = value_truth(&c);
     if (is >= 0) {
         Syntax *branch = cut_expression(e->kid.at[is ? 1 : 2]);
@@ -147,7 +147,7 @@ static Syntax *cut_cond(Syntax *e)
     return e;
 }
 
-/* Gives the items of a struct's list their fields' names. */
+/* Names the fields in the initialiser list of a struct: {1, 2} becomes {.a = 1, .b = 2}. */
 static void name_items(Syntax *list, const Struct *s)
 {
     if (list->kid.n == 1 && is_number(list->kid.at[0], "0"))
@@ -164,9 +164,9 @@ static void name_items(Syntax *list, const Struct *s)
 
 static const Var *field_named(const Struct *s, const char *name)
 {
-    for (int i = 0; i < s->fields.n; i++)
-        if (s->fields.at[i]->name == name)
-            return s->fields.at[i];
+    EACH_OF (field, s->fields)
+        if (field->name == name)
+            return field;
     return NULL;
 }
 
@@ -174,8 +174,8 @@ static Syntax *cut_list(Syntax *list, const Struct *s)
 {
     if (s)
         name_items(list, s);
-    for (int i = 0; i < list->kid.n; i++) {
-        Syntax *item = list->kid.at[i], **value = &list->kid.at[i];
+    EACH_AT (kid, list->kid) {
+        Syntax *item = *kid, **value = kid;
         const Var *f = item->kind == FIELD_IS && s ? field_named(s, item->s) : NULL;
         if (f)
             item->var = (Var *)(uintptr_t)f;
@@ -195,8 +195,8 @@ static Syntax *cut_value(Syntax *value, const Specs *type, int pointers, int dim
     const Struct *s = pointers ? NULL : type->structure;
     if (!dims)
         return cut_list(value, s);
-    for (int i = 0; i < value->kid.n; i++)
-        value->kid.at[i] = cut_value(value->kid.at[i], type, pointers, dims - 1);
+    EACH_AT (kid, value->kid)
+        *kid = cut_value(*kid, type, pointers, dims - 1);
     return value;
 }
 
@@ -221,7 +221,7 @@ static Syntax *cut_expression(Syntax *e)
     for (int i = 0; i < e->kid.n; i++) {
         Syntax *kid = e->kid.at[i];
         if (i == 0 && target && kid->kind == NAME)
-            continue; /* it is no value */
+            continue; /* it is assigned to, or its address is taken */
         if (i == 0 && target) {
             for (int k = 0; k < kid->kid.n; k++)
                 if (kid->kid.at[k]->kind != NAME || k > 0)
@@ -251,13 +251,13 @@ static bool leaves(const Syntax *n)
 
 static bool declares(const Syntax *block)
 {
-    for (int i = 0; i < block->kid.n; i++)
-        if (block->kid.at[i]->kind == DECLARE || block->kid.at[i]->kind == ENUM)
+    EACH_OF (kid, block->kid)
+        if (kid->kind == DECLARE || kid->kind == ENUM)
             return true;
     return false;
 }
 
-/* Appends a statement to a block; the statements of a block without variables instead of it. */
+/* Appends a statement to a block; of a block without declarations, its statements. */
 static void put(Syntax *block, Syntax *n)
 {
     if (!n)
@@ -283,9 +283,9 @@ static Syntax *cut_block(Syntax *n)
 {
     Syntax *all = node(BLOCK, "{");
     all->before = n->before;
-    for (int i = 0; i < n->kid.n; i++) {
-        const char *before = n->kid.at[i]->before;
-        Syntax *s = cut_statement(n->kid.at[i]);
+    EACH_OF (kid, n->kid) {
+        const char *before = kid->before;
+        Syntax *s = cut_statement(kid);
         if (s && !s->before)
             s->before = before;
         put(all, s);
@@ -306,7 +306,7 @@ static Syntax *as_block(Syntax *n)
 
 static Syntax *cut_if(Syntax *n)
 {
-    const Values c = value_of(n->kid.at[0]);
+    const ValueSet c = value_of(n->kid.at[0]);
     const int is = value_truth(&c);
     if (is >= 0) {
         Syntax *branch = n->kid.at[is ? 1 : 2], *cut = branch ? cut_statement(branch) : NULL;
@@ -329,13 +329,12 @@ static Syntax *cut_if(Syntax *n)
 
 static Syntax *cut_for(Syntax *n)
 {
-    const Values c = n->kid.at[1] ? value_of(n->kid.at[1]) : value_is(1);
+    const ValueSet c = n->kid.at[1] ? value_of(n->kid.at[1]) : value_is(1);
     Syntax *first = n->kid.at[0];
     if (!value_truth(&c) && is_pure(n->kid.at[1]))
         return first->kid.n && first->kid.at[0]->kind != DECLARE ? evaluate(cut_expression(first->kid.at[0])) : NULL;
-    for (int i = 0; i < first->kid.n; i++)
-        first->kid.at[i] =
-            first->kid.at[i]->kind == DECLARE ? cut_statement(first->kid.at[i]) : cut_expression(first->kid.at[i]);
+    EACH_AT (kid, first->kid)
+        *kid = (*kid)->kind == DECLARE ? cut_statement(*kid) : cut_expression(*kid);
     n->kid.at[1] = n->kid.at[1] ? truth(cut_expression(n->kid.at[1])) : NULL;
     n->kid.at[2] = n->kid.at[2] ? cut_expression(n->kid.at[2]) : NULL;
     n->kid.at[3] = as_block(cut_statement(n->kid.at[3]));
@@ -358,7 +357,7 @@ static bool breaks(const Syntax *n, bool in_loop)
 
 static Syntax *cut_do(Syntax *n)
 {
-    const Values c = value_of(n->kid.at[1]);
+    const ValueSet c = value_of(n->kid.at[1]);
     n->kid.at[0] = as_block(cut_statement(n->kid.at[0]));
     if (!value_truth(&c) && is_pure(n->kid.at[1]) && !breaks(n->kid.at[0], false))
         return n->kid.at[0];
@@ -366,24 +365,23 @@ static Syntax *cut_do(Syntax *n)
     return n;
 }
 
-static bool label_may_be(const Syntax *label, Values v)
+static bool label_may_be(const Syntax *label, ValueSet v)
 {
     if (label->kind == DEFAULT)
         return true;
-    const Values equal = value_binary("==", v, value_of(label->kid.at[0]));
+    const ValueSet equal = value_binary("==", v, value_of(label->kid.at[0]));
     return value_truth(&equal) != 0;
 }
 
 /* The statements behind the labels that the value may have, and the labels themselves. */
 static Syntax *cut_switch(Syntax *n)
 {
-    const Values v = value_of(n->kid.at[0]);
+    const ValueSet v = value_of(n->kid.at[0]);
     int64_t is;
     const bool single = value_single(&v, &is) && is_pure(n->kid.at[0]);
     Syntax *all = node(BLOCK, "{");
     bool live = false, found = false, inner = false;
-    for (int i = 0; i < n->kid.at[1]->kid.n; i++) {
-        Syntax *s = n->kid.at[1]->kid.at[i];
+    EACH_OF (s, n->kid.at[1]->kid) {
         if (s->kind == CASE || s->kind == DEFAULT) {
             const bool may = label_may_be(s, v) && !(single && found);
             if (may && !single)
@@ -417,7 +415,7 @@ static Syntax *cut_switch(Syntax *n)
 
 static Syntax *cut_while(Syntax *n)
 {
-    const Values c = value_of(n->kid.at[0]);
+    const ValueSet c = value_of(n->kid.at[0]);
     if (!value_truth(&c) && is_pure(n->kid.at[0]))
         return NULL;
     n->kid.at[0] = truth(cut_expression(n->kid.at[0]));
@@ -425,7 +423,7 @@ static Syntax *cut_while(Syntax *n)
     return n;
 }
 
-/* (void)x of a parameter that the caller passes whether it is used or not. */
+/* Is e (void)x, where x is a parameter of a public function? It stays even if nothing else uses x. */
 static bool is_mention(const Syntax *e)
 {
     const Var *v = e->kind == CAST
@@ -452,8 +450,8 @@ static Syntax *cut_statement(Syntax *n)
     case SWITCH: return cut_switch(n);
     case RETURN: n->kid.at[0] = n->kid.at[0] ? cut_expression(n->kid.at[0]) : NULL; return n;
     case DECLARE:
-        for (int i = 0; i < n->var->dims.n; i++)
-            n->var->dims.at[i] = n->var->dims.at[i] ? cut_expression(n->var->dims.at[i]) : NULL;
+        EACH_AT (size, n->var->dims)
+            *size = *size ? cut_expression(*size) : NULL;
         if (n->kid.n)
             n->kid.at[0] = cut_value(n->kid.at[0], &n->var->specs, n->var->pointers, n->var->dims.n);
         return n;
@@ -468,7 +466,7 @@ static Syntax *cut_statement(Syntax *n)
 
 void cut(void)
 {
-    for (int i = 0; i < file()->reached.n; i++)
-        file()->reached.at[i]->body = cut_block(file()->reached.at[i]->body);
+    EACH_OF (f, file()->reached)
+        f->body = cut_block(f->body);
     sweep();
 }

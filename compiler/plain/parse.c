@@ -161,7 +161,7 @@ static Syntax *parse_unary(Parsing *p)
     return parse_postfix(p, parse_primary(p));
 }
 
-static int precedence(const char *op)
+int precedence(const char *op)
 {
     static const char *const levels[][4] = {
         {"||"},       {"&&"},     {"|"},          {"^"}, {"&"}, {"==", "!="}, {"<", ">", "<=", ">="},
@@ -415,8 +415,8 @@ void parse_body(CFunction *f)
 {
     Parsing p = {.at = f->tokens, .function = f};
     begin_scope(&p);
-    for (int i = 0; i < f->parameters.n; i++)
-        if (f->parameters.at[i]->name)
-            declare(&p, f->parameters.at[i]);
+    EACH_OF (parameter, f->parameters)
+        if (parameter->name)
+            declare(&p, parameter);
     f->body = parse_block(&p);
 }

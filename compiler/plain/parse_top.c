@@ -32,7 +32,7 @@ bool at_type(const Parsing *p)
 static void add_word(const char **to, const char *word)
 {
     *to = *to ? text_format("%s %s", *to, word) : word;
-    *to = symbol(*to, strlen(*to));
+    *to = intern(*to, strlen(*to));
 }
 
 static Struct *struct_of(const char *base)
@@ -145,7 +145,7 @@ void parse_enumerators(Parsing *p)
         p->at = p->at->next;
         if (take(p, "=")) {
             Syntax *e = parse_assignment(p);
-            const Values v = file()->value_of(e);
+            const ValueSet v = file()->value_of(e);
             if (!value_single(&v, &next))
                 bug("plain: the value of %s", n->s);
         }
@@ -163,13 +163,13 @@ static void parse_fields(Parsing *p, Struct *s)
         const Specs specs = parse_specs(p);
         while (!take(p, ";")) {
             Var *v = parse_declarator(p, &specs);
-            Values length = {.kind = VALUE_NONE};
+            ValueSet length = {.kind = VALUE_NONE};
             if (v->dims.n == 1 && v->dims.at[0])
                 length = file()->value_of(v->dims.at[0]);
             int64_t n;
             if (value_single(&length, &n))
                 for (int i = 0; i < n; i++)
-                    vec_push(&v->element, (Values){0});
+                    vec_push(&v->element, (ValueSet){0});
             vec_push(&s->fields, v);
             take(p, ",");
         }
@@ -182,7 +182,7 @@ static void parse_struct(Parsing *p, Token *from, bool is_typedef)
     expect(p, "struct");
     if (p->at->kind == TOKEN_NAME) {
         tag = text_format("struct %s", p->at->s);
-        tag = symbol(tag, strlen(tag));
+        tag = intern(tag, strlen(tag));
         p->at = p->at->next;
     }
     Struct *s = NEW(Struct);
@@ -261,8 +261,7 @@ static void parse_function(Parsing *p, Token *from, const Specs *specs, const Va
         f->tokens = p->at;
         p->at = after_braces(p->at);
         if (old) { /* the definition is where it is printed */
-            TopItem *last = NEW(TopItem);
-            *last = *old;
+            TopItem *last = NEW_COPY(*old);
             last->is_declared = false;
             vec_push(&file()->items, last);
             map_put(&file()->named, v->name, last);

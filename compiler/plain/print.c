@@ -6,17 +6,7 @@
 
 enum { P_COMMA = 1, P_ASSIGN, P_COND, P_BINARY, P_UNARY = 20, P_POSTFIX, P_PRIMARY };
 
-static int binary_level(const char *op)
-{
-    static const char *const levels[][4] = {
-        {"||"},       {"&&"},     {"|"},          {"^"}, {"&"}, {"==", "!="}, {"<", ">", "<=", ">="},
-        {"<<", ">>"}, {"+", "-"}, {"*", "/", "%"}};
-    for (int i = 0; i < (int)(sizeof levels / sizeof *levels); i++)
-        for (int k = 0; k < 4 && levels[i][k]; k++)
-            if (!strcmp(levels[i][k], op))
-                return P_BINARY + i;
-    return P_BINARY;
-}
+static int binary_level(const char *op) { return P_BINARY + precedence(op) - 1; }
 
 static int level(const Syntax *e)
 {
@@ -63,7 +53,7 @@ static void put_binary(Text *t, const Syntax *e)
     }
 }
 
-static void put_dims(Text *t, const Nodes *dims)
+static void put_dims(Text *t, const SyntaxList *dims)
 {
     for (int i = 0; i < dims->n; i++) {
         text_put(t, "[");
@@ -184,8 +174,8 @@ static void put_statement(Text *t, int depth, const Syntax *n);
 
 static bool declares(const Syntax *block)
 {
-    for (int i = 0; i < block->kid.n; i++)
-        if (block->kid.at[i]->kind == DECLARE || block->kid.at[i]->kind == ENUM)
+    EACH_OF (kid, block->kid)
+        if (kid->kind == DECLARE || kid->kind == ENUM)
             return true;
     return false;
 }
@@ -341,8 +331,7 @@ static void put_function(Text *t, const TopItem *i)
 
 static void put_fields(Text *t, const Struct *s)
 {
-    for (int i = 0; i < s->fields.n; i++) {
-        const Var *v = s->fields.at[i];
+    EACH_OF (v, s->fields) {
         if (v->is_gone)
             continue;
         text_put(t, "    %s ", v->specs.text);
@@ -397,8 +386,7 @@ static void put_item(Text *t, const TopItem *i, const TopItem *before)
 void print_file(Text *t)
 {
     const TopItem *before = NULL;
-    for (int i = 0; i < file()->items.n; i++) {
-        const TopItem *item = file()->items.at[i];
+    EACH_OF (item, file()->items) {
         if (!item->is_used || item->is_declared)
             continue;
         put_item(t, item, before);

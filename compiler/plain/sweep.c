@@ -16,7 +16,7 @@ static bool is_array(const Syntax *e)
     return (e->kind == MEMBER || e->kind == NAME) && e->var && e->var->dims.n && !e->var->is_parameter;
 }
 
-/* Is n a statement that does nothing but to change a variable or field? */
+/* The variable or field that statement n changes; NULL: n changes none, or has other effects. */
 static Syntax *changed(Syntax *n)
 {
     if (n->kind != EVALUATE || !n->kid.n)
@@ -70,8 +70,7 @@ static void count_all(void)
 {
     for (int i = 0; i < file()->reached.n; i++)
         file()->reached.at[i]->is_reached = false;
-    for (int i = 0; i < file()->reached.n; i++) {
-        CFunction *f = file()->reached.at[i];
+    EACH_OF (f, file()->reached) {
         for (int k = 0; k < f->locals.n; k++)
             f->locals.at[k]->uses = 0;
         if (f->is_public && !f->is_reached) {
@@ -79,13 +78,13 @@ static void count_all(void)
             each_node(f->body, reach_calls, NULL);
         }
     }
-    for (int i = 0; i < file()->items.n; i++)
-        if (file()->items.at[i]->structure)
-            for (int k = 0; k < file()->items.at[i]->structure->fields.n; k++)
-                file()->items.at[i]->structure->fields.at[k]->uses = 0;
-    for (int i = 0; i < file()->reached.n; i++)
-        if (file()->reached.at[i]->is_reached)
-            count_uses(file()->reached.at[i]->body);
+    EACH_OF (item, file()->items)
+        if (item->structure)
+            for (int k = 0; k < item->structure->fields.n; k++)
+                item->structure->fields.at[k]->uses = 0;
+    EACH_OF (reached, file()->reached)
+        if (reached->is_reached)
+            count_uses(reached->body);
 }
 
 /* ---- removal ----------------------------------------------------------------------------------------------------- */
@@ -192,8 +191,7 @@ static bool can_go(const Var *v)
 
 static void mark_unused(void)
 {
-    for (int i = 0; i < file()->reached.n; i++) {
-        CFunction *f = file()->reached.at[i];
+    EACH_OF (f, file()->reached) {
         for (int k = 0; k < f->locals.n && f->is_reached; k++) {
             Var *v = f->locals.at[k];
             if (!v->is_gone && is_unused(v) && can_go(v))
@@ -205,7 +203,8 @@ static void mark_unused(void)
                 f->parameters.at[k]->is_gone = swept()->any = true;
     }
     for (int i = 0; i < file()->items.n; i++) {
-        Struct *s = file()->items.at[i]->structure;
+        Struct *s =
+            file()->items.at[i]->is_declared ? NULL : file()->items.at[i]->structure; /* callers read the header's */
         int left = 0;
         for (int k = 0; s && s->is_known && k < s->fields.n; k++)
             left += s->fields.at[k]->uses > 0;
@@ -219,8 +218,7 @@ static void mark_unused(void)
 static void renumber(CFunction *f)
 {
     int n = 0;
-    for (int i = 0; i < f->parameters.n; i++) {
-        Var *v = f->parameters.at[i];
+    EACH_OF (v, f->parameters) {
         if (v->is_gone)
             continue;
         v->index = n;
@@ -235,9 +233,9 @@ void sweep(void)
         swept()->any = false;
         count_all();
         mark_unused();
-        for (int i = 0; i < file()->reached.n; i++)
-            if (file()->reached.at[i]->is_reached)
-                each_node(file()->reached.at[i]->body, sweep_node, NULL);
+        EACH_OF (f, file()->reached)
+            if (f->is_reached)
+                each_node(f->body, sweep_node, NULL);
         for (int i = 0; i < file()->reached.n; i++)
             renumber(file()->reached.at[i]);
     } while (swept()->any);

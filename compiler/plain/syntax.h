@@ -18,13 +18,15 @@ typedef struct Token {
     bool after_paste; /* ## is before it, in a macro's body */
     const char *s;
     const char *before, *after; /* comments: on lines of their own, at the end of the line; NULL: none */
+    const char *gap;            /* white space and comments between the token before and this one, as text */
+    const char *line; /* part of a directive that stays in the text: the macro that it defines, or ""; NULL: none */
     const Hidden *hidden;
     struct Token *next;
 } Token;
 
 typedef const char *IncludedText(const char *name);
 
-const char *symbol(const char *s, size_t n); /* interned: equal strings are equal pointers */
+const char *intern(const char *s, size_t n); /* interned: equal strings are equal pointers */
 /* The tokens of a text after preprocessing. declared: the macros of the text are not kept, as it is a header that the
  * output includes. */
 Token *cpp_tokens(const char *text, IncludedText *included, bool declared);
@@ -32,7 +34,7 @@ const char *cpp_system_headers(void); /* lines of #include */
 
 /* ---- declarations ------------------------------------------------------------------------------------------------ */
 
-typedef VEC(struct Syntax *) Nodes;
+typedef VEC(struct Syntax *) SyntaxList;
 typedef VEC(struct Var *) Vars;
 
 /* What precedes a declarator: "static const struct conv" is the storage "static", the specifiers "const struct conv". */
@@ -49,15 +51,15 @@ typedef struct Var { /* a variable, parameter or field */
     const char *stars;   /* "*const " */
     int pointers;        /* number of stars */
     bool in_parentheses; /* (*to)[4]: the stars are in parentheses with the name */
-    Nodes dims;          /* of an array; a NULL: [] */
+    SyntaxList dims;     /* of an array; a NULL: [] */
     bool is_parameter, is_global, is_static;
     /* Found by the analysis. */
-    bool escapes;        /* its address is taken, so that it may change anywhere */
-    bool is_assigned;    /* other than by its initialiser */
-    bool is_gone;        /* no longer declared */
-    int uses;            /* that are left */
-    Values value;        /* all values that it has */
-    VEC(Values) element; /* of a field that is an array of a known length: instead */
+    bool escapes;          /* its address is taken, so that it may change anywhere */
+    bool is_assigned;      /* other than by its initialiser */
+    bool is_gone;          /* no longer declared */
+    int uses;              /* that are left */
+    ValueSet value;        /* all values that it has */
+    VEC(ValueSet) element; /* of a field that is an array of a known length: instead */
     struct CFunction *function;
     int index; /* of a parameter */
 } Var;
@@ -76,8 +78,8 @@ typedef struct CFunction {
     Vars parameters;
     Token *tokens; /* of the body, from { on */
     struct Syntax *body;
-    bool is_public, is_reached, has_body, ends; /* ends: without a return */
-    Values value;                               /* that it returns */
+    bool is_public, is_reached, has_body, ends; /* ends: its end can be reached without a return */
+    ValueSet value;                             /* the values that it returns */
     Vars locals;
     bool seen, pure; /* see function_is_pure */
 } CFunction;
@@ -140,10 +142,10 @@ typedef struct Syntax {
     Specs type;    /* CAST, SIZEOF, COMPOUND */
     const char *stars;
     int pointers;
-    Nodes dims;               /* of a type */
+    SyntaxList dims;          /* of a type */
     bool is_enumerator, more; /* more: DECLARE after a comma, of the same declaration */
     int64_t number;           /* of an enumerator */
-    Nodes kid;                /* a FOR has four: declaration or expression, condition, step, body; may be NULL */
+    SyntaxList kid;           /* a FOR has four: declaration or expression, condition, step, body; may be NULL */
     const char *before, *after;
 } Syntax;
 
@@ -155,7 +157,7 @@ typedef struct CFile {
     Map enumerators; /* name -> a Syntax */
     Map types;       /* names that are types */
     VEC(CFunction *) reached;
-    Values (*value_of)(Syntax *e); /* of a constant expression */
+    ValueSet (*value_of)(Syntax *e); /* of a constant expression */
 } CFile;
 SHARED_PART(CFile, file)
 
@@ -176,6 +178,7 @@ Specs parse_specs(Parsing *p);
 Var *parse_declarator(Parsing *p, const Specs *specs);
 Syntax *parse_assignment(Parsing *p);
 Syntax *parse_initialiser(Parsing *p);
+int precedence(const char *op); /* of a binary operator, from 1 on; 0: it is none */
 void parse_enumerators(Parsing *p);
 Syntax *node(NodeKind kind, const char *s);
 Token *after_braces(Token *t); /* the token after the } that closes the { at t */
@@ -187,16 +190,16 @@ typedef struct TypeOf {
     int pointers; /* and arrays */
 } TypeOf;
 TypeOf type_of(const Syntax *e);
-Var *field_of(const Syntax *e);    /* a MEMBER */
-bool is_counted(const char *base); /* a signed integer, whose values are followed */
-bool is_followed(const Var *v);    /* a pointer, too */
-bool is_pure(const Syntax *e);     /* can e be left out? */
+Var *field_of(const Syntax *e);          /* a MEMBER */
+bool is_followed_type(const char *base); /* a signed integer, whose values are followed */
+bool is_followed(const Var *v);          /* a pointer, too */
+bool is_pure(const Syntax *e);           /* can e be left out? */
 bool function_is_pure(CFunction *f);
 void each_node(Syntax *n, void (*visit)(Syntax *, void *), void *arg); /* n and all below, n first */
 
 /* ---- analyse.c, cut.c, sweep.c, used.c, print.c ------------------------------------------------------------------------------------ */
 void analyse(void);
-Values value_of(Syntax *e); /* after analyse() */
+ValueSet value_of(Syntax *e); /* after analyse() */
 void cut(void);
 void sweep(void);
 void find_used(void);

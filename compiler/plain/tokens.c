@@ -4,23 +4,24 @@
 #include "base/fail.h"
 #include "plain/cpp.h"
 
-const char *symbol(const char *s, size_t n) { return name_bytes(s, n)->s; }
+const char *intern(const char *s, size_t n) { return name_bytes(s, n)->s; }
 
 typedef struct TokenReader {
     const char *at;
     bool first, touches;
+    const char *gap;    /* the end of the last token */
     const char *before; /* the comments since the last token */
     Token *last;
 } TokenReader;
 
-/* Passes a comment; it belongs to the token before it on its line, else to the next one. */
+/* Reads a comment, which belongs to the token before it on its line, or else to the next token. */
 static void read_comment(TokenReader *r)
 {
     const char *end = strstr(r->at + 2, "*/");
     if (!end)
         bug("plain: a comment is not closed");
     end += 2;
-    const char *s = symbol(r->at, (size_t)(end - r->at));
+    const char *s = intern(r->at, (size_t)(end - r->at));
     const bool ruler = strstr(s, "----") != NULL;
     if (!r->first && r->last && end[strspn(end, " ")] == '\n')
         r->last->after = s;
@@ -29,7 +30,7 @@ static void read_comment(TokenReader *r)
     r->at = end;
 }
 
-/* Passes white space and comments. */
+/* Skips white space, and reads comments. */
 static void read_space(TokenReader *r)
 {
     r->touches = true;
@@ -79,6 +80,24 @@ static size_t punctuator_length(const char *s)
     return 1;
 }
 
+/* The white space and comments from `from` on, without the backslashes at the ends of a macro's lines. */
+static const char *gap_of(const char *from, const char *to)
+{
+    const size_t n = (size_t)(to - from);
+    if (n < 2)
+        return !n ? "" : *from == ' ' ? " " : "\n";
+    char *const gap = NEWS(char, n + 1), *at = gap;
+    for (; from < to; from++) {
+        if (from[0] == '\\' && from[1] == '\n')
+            while (at > gap && at[-1] == ' ')
+                at--;
+        else
+            *at++ = *from;
+    }
+    *at = 0;
+    return gap;
+}
+
 static Token *read_token(TokenReader *r)
 {
     Token *t = NEW(Token);
@@ -100,8 +119,10 @@ static Token *read_token(TokenReader *r)
         t->kind = TOKEN_PUNCT;
         n = punctuator_length(s);
     }
-    t->s = symbol(s, n);
+    t->s = intern(s, n);
+    t->gap = gap_of(r->gap, r->at);
     r->at += n;
+    r->gap = r->at;
     t->first = r->first;
     t->touches = r->touches;
     t->before = r->before;
@@ -113,7 +134,7 @@ static Token *read_token(TokenReader *r)
 
 Token *tokenise(const char *text)
 {
-    TokenReader r = {.at = text, .first = true};
+    TokenReader r = {.at = text, .first = true, .gap = text};
     Token *first = NULL, **to = &first;
     do {
         read_space(&r);
@@ -129,4 +150,40 @@ Token *token_of(const char *s)
     t->next = NULL;
     t->first = false;
     return t;
+}
+
+bool token_is(const Token *t, const char *s) { return t->kind != TOKEN_STRING && !strcmp(t->s, s); }
+
+Token *token_copy(const Token *t)
+{
+    Token *c = NEW_COPY(*t);
+    c->next = NULL;
+    return c;
+}
+
+void tokens_append(Tokens *l, Token *t)
+{
+    t->next = NULL;
+    if (l->last)
+        l->last->next = t;
+    else
+        l->first = t;
+    l->last = t;
+}
+
+void tokens_append_copies(Tokens *l, const Token *t)
+{
+    for (; t; t = t->next)
+        tokens_append(l, token_copy(t));
+}
+
+Token *read_line(Token **t)
+{
+    Tokens line = {0};
+    do {
+        Token *next = (*t)->next;
+        tokens_append(&line, *t);
+        *t = next;
+    } while ((*t)->kind != TOKEN_END && !(*t)->first);
+    return line.first;
 }

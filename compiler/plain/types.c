@@ -2,7 +2,7 @@
 #include "base/fail.h"
 #include "plain/syntax.h"
 
-bool is_counted(const char *base)
+bool is_followed_type(const char *base)
 {
     static const char *const all[] = {"idx", "int", "i32", "i64", "ptrdiff_t", "int32_t", "int64_t"};
     for (size_t i = 0; base && i < sizeof all / sizeof *all; i++)
@@ -13,7 +13,7 @@ bool is_counted(const char *base)
 
 bool is_followed(const Var *v)
 {
-    return !v->is_global && !v->is_static && !v->dims.n && (v->pointers || is_counted(v->specs.base));
+    return !v->is_global && !v->is_static && !v->dims.n && (v->pointers || is_followed_type(v->specs.base));
 }
 
 static TypeOf type_of_number(const char *s)

@@ -1,4 +1,4 @@
-/* used.c - finds the types, constants and functions that what is left of the functions names. */
+/* used.c - finds the types, constants and functions that the remaining functions name. */
 #include "plain/syntax.h"
 
 PART(Map, used)
@@ -28,18 +28,17 @@ static void use_node(Syntax *n, void *arg)
 static void use_function(CFunction *f)
 {
     use_specs(&f->specs);
-    for (int i = 0; i < f->parameters.n; i++) {
-        use_specs(&f->parameters.at[i]->specs);
-        for (int k = 0; k < f->parameters.at[i]->dims.n; k++)
-            each_node(f->parameters.at[i]->dims.at[k], use_node, NULL);
+    EACH_OF (p, f->parameters) {
+        use_specs(&p->specs);
+        for (int k = 0; k < p->dims.n; k++)
+            each_node(p->dims.at[k], use_node, NULL);
     }
     each_node(f->body, use_node, NULL);
 }
 
 static void use_struct(const Struct *s)
 {
-    for (int i = 0; i < s->fields.n; i++) {
-        const Var *v = s->fields.at[i];
+    EACH_OF (v, s->fields) {
         if (v->is_gone)
             continue;
         use_specs(&v->specs);
@@ -79,9 +78,9 @@ void find_used(void)
 {
     for (bool more = true; more;) {
         more = false;
-        for (int i = 0; i < file()->items.n; i++)
-            if (!file()->items.at[i]->is_used && is_named(file()->items.at[i])) {
-                use_item(file()->items.at[i]);
+        EACH_OF (item, file()->items)
+            if (!item->is_used && is_named(item)) {
+                use_item(item);
                 more = true;
             }
     }

@@ -3,27 +3,27 @@
 
 #include "plain/value.h"
 
-Values value_is(int64_t v) { return (Values){.kind = VALUE_SET, .n = 1, .v = {v}, .lo = v, .hi = v}; }
-Values value_any(void) { return value_between(-VALUE_INF, VALUE_INF); }
-Values value_pointer(void) { return value_between(1, VALUE_INF); }
-Values value_between(int64_t lo, int64_t hi)
+ValueSet value_is(int64_t v) { return (ValueSet){.kind = VALUE_SET, .n = 1, .v = {v}, .lo = v, .hi = v}; }
+ValueSet value_any(void) { return value_between(-VALUE_INF, VALUE_INF); }
+ValueSet value_pointer(void) { return value_between(1, VALUE_INF); }
+ValueSet value_between(int64_t lo, int64_t hi)
 {
-    return lo == hi ? value_is(lo) : (Values){.kind = VALUE_RANGE, .lo = lo, .hi = hi};
+    return lo == hi ? value_is(lo) : (ValueSet){.kind = VALUE_RANGE, .lo = lo, .hi = hi};
 }
 
-bool value_single(const Values *v, int64_t *is)
+bool value_single(const ValueSet *v, int64_t *is)
 {
     *is = v->v[0];
     return v->kind == VALUE_SET && v->n == 1;
 }
 
-bool value_equal(const Values *a, const Values *b)
+bool value_equal(const ValueSet *a, const ValueSet *b)
 {
     return a->kind == b->kind && a->lo == b->lo && a->hi == b->hi && a->n == b->n &&
            !memcmp(a->v, b->v, sizeof *a->v * (size_t)a->n);
 }
 
-static void add(Values *to, int64_t v)
+static void add(ValueSet *to, int64_t v)
 {
     int i = 0;
     while (i < to->n && to->v[i] < v)
@@ -44,7 +44,7 @@ static void add(Values *to, int64_t v)
     to->hi = to->v[to->n - 1];
 }
 
-Values value_join(Values a, Values b)
+ValueSet value_join(ValueSet a, ValueSet b)
 {
     if (a.kind == VALUE_NONE || b.kind == VALUE_NONE)
         return a.kind == VALUE_NONE ? b : a;
@@ -56,9 +56,9 @@ Values value_join(Values a, Values b)
     return value_between(a.lo < b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi);
 }
 
-Values value_widen(Values old, Values b)
+ValueSet value_widen(ValueSet old, ValueSet b)
 {
-    Values all = value_join(old, b);
+    ValueSet all = value_join(old, b);
     if (old.kind == VALUE_NONE || all.kind != VALUE_RANGE)
         return all;
     if (all.lo < old.lo)
@@ -68,7 +68,7 @@ Values value_widen(Values old, Values b)
     return all;
 }
 
-int value_truth(const Values *v)
+int value_truth(const ValueSet *v)
 {
     if (v->kind == VALUE_NONE)
         return -1;
@@ -82,7 +82,7 @@ int value_truth(const Values *v)
     return v->kind == VALUE_SET ? 1 : -1;
 }
 
-Values value_limited(Values v)
+ValueSet value_limited(ValueSet v)
 {
     return v.kind == VALUE_NONE || (v.lo >= INT32_MIN && v.hi <= INT32_MAX) ? v : value_any();
 }
@@ -121,7 +121,7 @@ static int compute(const char *op, int64_t a, int64_t b, int64_t *r)
 }
 
 /* -1: not known */
-static int compare(const char *op, const Values *a, const Values *b)
+static int compare(const char *op, const ValueSet *a, const ValueSet *b)
 {
     if (op[0] == '>')
         return compare(op[1] ? "<=" : "<", b, a);
@@ -153,7 +153,7 @@ static int64_t bound(int64_t a, int64_t b, int sign)
 }
 
 /* Bounds of the result where one of a, b has many values; computed without overflow, as bounds have 32 bits or none. */
-static Values between(const char *op, const Values *a, const Values *b)
+static ValueSet between(const char *op, const ValueSet *a, const ValueSet *b)
 {
     if (!strcmp(op, "+"))
         return value_between(bound(a->lo, b->lo, -1), bound(a->hi, b->hi, 1));
@@ -173,7 +173,7 @@ static Values between(const char *op, const Values *a, const Values *b)
     return value_any();
 }
 
-static Values limit_bounds(Values v)
+static ValueSet limit_bounds(ValueSet v)
 {
     if (v.kind == VALUE_RANGE && v.lo < INT32_MIN)
         v.lo = -VALUE_INF;
@@ -182,10 +182,10 @@ static Values limit_bounds(Values v)
     return v;
 }
 
-Values value_binary(const char *op, Values a, Values b)
+ValueSet value_binary(const char *op, ValueSet a, ValueSet b)
 {
     if (a.kind == VALUE_NONE || b.kind == VALUE_NONE)
-        return (Values){.kind = VALUE_NONE};
+        return (ValueSet){.kind = VALUE_NONE};
     if (is_comparison(op)) {
         const int is = compare(op, &a, &b);
         return is < 0 ? value_join(value_is(0), value_is(1)) : value_is(is);
@@ -193,7 +193,7 @@ Values value_binary(const char *op, Values a, Values b)
     int64_t zero;
     if (!strcmp(op, "*") && ((value_single(&a, &zero) && !zero) || (value_single(&b, &zero) && !zero)))
         return value_is(0);
-    Values all = {.kind = VALUE_NONE};
+    ValueSet all = {.kind = VALUE_NONE};
     bool computed = a.kind == VALUE_SET && b.kind == VALUE_SET;
     for (int i = 0; i < a.n && computed; i++)
         for (int k = 0; k < b.n && computed; k++) {
@@ -205,7 +205,7 @@ Values value_binary(const char *op, Values a, Values b)
     return limit_bounds(computed ? all : between(op, &a, &b));
 }
 
-Values value_unary(const char *op, Values a)
+ValueSet value_unary(const char *op, ValueSet a)
 {
     if (a.kind == VALUE_NONE || !strcmp(op, "+"))
         return a;

@@ -8,23 +8,23 @@
 enum { VALUE_FEW = 12 };
 #define VALUE_INF INT64_MAX /* as a bound: none */
 
-typedef struct Values {
+typedef struct ValueSet {
     enum { VALUE_NONE, VALUE_SET, VALUE_RANGE } kind;
     int n;
     int64_t v[VALUE_FEW]; /* ascending */
     int64_t lo, hi;
-} Values;
+} ValueSet;
 
-Values value_is(int64_t v);
-Values value_between(int64_t lo, int64_t hi);
-Values value_any(void);
-Values value_pointer(void); /* not NULL */
-bool value_single(const Values *v, int64_t *is);
-bool value_equal(const Values *a, const Values *b);
-Values value_join(Values a, Values b);    /* the values of both */
-Values value_widen(Values old, Values b); /* the same; bounds that grow become infinite */
-Values value_binary(const char *op, Values a, Values b);
-Values value_unary(const char *op, Values a);
-Values value_limited(Values v); /* any, unless all values have 32 bits */
-/* 1: all values are not 0; 0: all are; -1: neither, or there is none. */
-int value_truth(const Values *v);
+ValueSet value_is(int64_t v);
+ValueSet value_between(int64_t lo, int64_t hi);
+ValueSet value_any(void);
+ValueSet value_pointer(void); /* not NULL */
+bool value_single(const ValueSet *v, int64_t *is);
+bool value_equal(const ValueSet *a, const ValueSet *b);
+ValueSet value_join(ValueSet a, ValueSet b);    /* the values of both */
+ValueSet value_widen(ValueSet old, ValueSet b); /* the same; bounds that grow become infinite */
+ValueSet value_binary(const char *op, ValueSet a, ValueSet b);
+ValueSet value_unary(const char *op, ValueSet a);
+ValueSet value_limited(ValueSet v); /* any, unless all values have 32 bits */
+/* 1: no value is 0; 0: every value is 0; -1: neither, or the set is empty. */
+int value_truth(const ValueSet *v);

@@ -124,13 +124,7 @@ static void check_attrs(const Node *n, const Signature *signature)
 
 static const Attr *default_of(const Function *f, Name n) { return attr_named(f->defaults.at, f->defaults.n, n); }
 
-static bool declares(const Function *f, Name attr)
-{
-    for (int i = 0; i < f->attr.n; i++)
-        if (f->attr.at[i] == attr)
-            return true;
-    return default_of(f, attr) != NULL;
-}
+static bool declares(const Function *f, Name attr) { return vec_has(&f->attr, attr) || default_of(f, attr); }
 
 static void check_call(Node *n, const Function *f)
 {
@@ -167,17 +161,15 @@ typedef struct Check {
 /* Warns if the operator in a function's body has another version than the model's own import gives it. */
 static void check_import(const Check *c, const Node *n)
 {
-    for (int i = 0; i < c->m->imports.n; i++) {
-        const Import *import = &c->m->imports.at[i];
+    EACH_AT (import, c->m->imports)
         if (import->domain == n->source->domain && !(n->op->flags & CUSTOM) &&
             op_find(n->source->domain->s, n->source->op_type->s, import->version) != n->op)
             warn_strict(c->function->path, "FUN-15",
                         "%s means another version here than in the model, which imports %s %lld", n->op->name,
                         domain_text(n->source->domain), (long long)import->version);
-    }
 }
 
-static void check_graph(Graph *g, void *check);
+static void check_graph(Check *c, Graph *g);
 
 static void check_node(Check *c, Node *n)
 {
@@ -208,12 +200,12 @@ static void check_node(Check *c, Node *n)
         c->refused += error_count() - errors;
         refuse_node(n);
     }
-    node_each_graph(n, check_graph, c);
+    EACH_NESTED (g, n)
+        check_graph(c, g);
 }
 
-static void check_graph(Graph *g, void *check)
+static void check_graph(Check *c, Graph *g)
 {
-    Check *c = check;
     if (map_get(&c->graphs, g->name))
         warn_pedantic(g->path, "NAM-09", "two graphs are named '%s'", printable(g->name));
     map_put(&c->graphs, g->name, g);
@@ -224,8 +216,7 @@ static void check_graph(Graph *g, void *check)
 /* Reports inputs of types that the format allows and the compiler does not support. */
 static void check_forms(const Graph *g)
 {
-    for (int i = 0; i < g->in.n; i++) {
-        const Value *v = g->in.at[i];
+    EACH_OF (v, g->in) {
         if (v->form == SPARSE)
             error_value(v, "SPA-13", "inputs of the type sparse_tensor are not supported");
         else if (v->form == OPAQUE)
@@ -240,7 +231,7 @@ static void check_root(Check *c, Graph *g, const Function *f)
         return;
     c->function = f;
     c->nodes = (Map){0};
-    check_graph(g, c);
+    check_graph(c, g);
     check_order(g);
     if (!f)
         check_forms(g);
@@ -248,30 +239,24 @@ static void check_root(Check *c, Graph *g, const Function *f)
 
 /* ---- recursion of functions ------------------------------------------------------------------------------------ */
 
-typedef struct Calls {
-    Model *m;
-    VEC(Function *) list;
-} Calls;
-
-static void list_calls(Graph *g, void *calls)
-{
-    Calls *c = calls;
-    for (Node *n = g->first; n; n = n->next) {
-        Function *f = n->op ? NULL : find_function(c->m, n);
-        if (f)
-            vec_push(&c->list, f);
-        node_each_graph(n, list_calls, c);
-    }
-}
-
 typedef struct Frame {
     Function *f;
-    Calls calls;
+    VEC(Function *) calls;
     int next;
 } Frame;
 
+/* Adds the functions that g calls. */
+static void list_calls(Frame *frame, const Graph *g)
+{
+    EACH_NODE (n, g) {
+        Function *f = n->op ? NULL : find_function(g->model, n);
+        if (f)
+            vec_push(&frame->calls, f);
+    }
+}
+
 /* Walks the calls from f on, iteratively; state: function -> &entered or &done. */
-static void check_recursion(Model *m, Function *f, Map *state)
+static void check_recursion(Function *f, Map *state)
 {
     static const char entered = 1, done = 2;
     VEC(Frame) stack = {0};
@@ -279,19 +264,19 @@ static void check_recursion(Model *m, Function *f, Map *state)
         return;
     for (Function *enter = f; enter || stack.n;) {
         if (enter) {
-            Frame frame = {.f = enter, .calls = {.m = m}};
+            Frame frame = {.f = enter};
             map_put(state, enter, (char *)(uintptr_t)&entered);
-            list_calls(enter->body, &frame.calls);
+            list_calls(&frame, enter->body);
             vec_push(&stack, frame);
             enter = NULL;
         }
         Frame *top = &stack.at[stack.n - 1];
-        if (top->next == top->calls.list.n) {
+        if (top->next == top->calls.n) {
             map_put(state, top->f, (char *)(uintptr_t)&done);
             stack.n--;
             continue;
         }
-        Function *callee = top->calls.list.at[top->next++];
+        Function *callee = top->calls.at[top->next++];
         const char *seen = map_get(state, callee);
         if (!seen)
             enter = callee;
@@ -330,9 +315,9 @@ static void check_unknown_imports(const Check *c)
 static void check_imports(const Check *c)
 {
     check_unknown_imports(c);
-    for (int i = 0; i < c->m->imports.n; i++) {
-        Name domain = c->m->imports.at[i].domain;
-        int64_t version = c->m->imports.at[i].version, newest = domain_newest(domain);
+    EACH_AT (import, c->m->imports) {
+        Name domain = import->domain;
+        int64_t version = import->version, newest = domain_newest(domain);
         if (map_get(&c->domains, domain))
             continue;
         if (newest && version > newest)
@@ -348,15 +333,14 @@ void check_model(Model *m)
     Map state = {0};
     const int errors = error_count(); /* of earlier stages */
     check_root(&c, m->graph, NULL);
-    for (int i = 0; i < m->functions.n; i++) {
-        Function *f = m->functions.at[i];
+    EACH_OF (f, m->functions) {
         check_root(&c, f->body, f);
         map_put(&c.domains, f->domain, f);
-        check_recursion(m, f, &state);
+        check_recursion(f, &state);
     }
-    for (int i = 0; i < m->training.n; i++) {
-        check_root(&c, m->training.at[i].init, NULL);
-        check_root(&c, m->training.at[i].algorithm, NULL);
+    EACH_AT (t, m->training) {
+        check_root(&c, t->init, NULL);
+        check_root(&c, t->algorithm, NULL);
     }
     check_imports(&c);
     if (c.odd_names)

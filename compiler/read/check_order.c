@@ -46,22 +46,17 @@ static void visit_producer(const Producers *p, const Value *v)
         p->visit(v->def, p->arg);
 }
 
-static void visit_graph(Graph *g, void *producers);
-
 /* Of what n reads, also in its nested graphs; some of them more than once. */
 static void visit_producers(const Producers *p, const Node *n)
 {
     for (int i = 0; i < n->n_in; i++)
         visit_producer(p, n->in[i]);
-    node_each_graph(n, visit_graph, (void *)(uintptr_t)p);
-}
-
-static void visit_graph(Graph *g, void *producers)
-{
-    for (int i = 0; i < g->out.n; i++)
-        visit_producer(producers, g->out.at[i]);
-    for (const Node *n = g->first; n; n = n->next)
-        visit_producers(producers, n);
+    EACH_NESTED (g, n) {
+        EACH_OF (v, g->out)
+            visit_producer(p, v);
+        for (const Node *m = g->first; m; m = m->next)
+            visit_producers(p, m);
+    }
 }
 
 /* ---- cycles --------------------------------------------------------------------------------------------------- */
@@ -153,25 +148,25 @@ static void check_shadow(const Node *n, const Value *v)
 
 static void check_inputs_shadow(const Graph *g)
 {
-    for (int i = 0; i < g->in.n; i++)
+    EACH_OF (v, g->in)
         for (const Graph *p = g->parent; p; p = p->parent)
-            if (map_get(&p->scope, g->in.at[i]->name)) {
+            if (map_get(&p->scope, v->name)) {
                 warn_pedantic(g->path, "SUB-07", "the input '%s' hides a value of an enclosing graph",
-                              printable(g->in.at[i]->name));
+                              printable(v->name));
                 break;
             }
 }
 
-static void order_graph(Graph *g, void *order)
+static void order_graph(Graph *g, Order *o)
 {
-    Order *o = order;
     for (const Node *n = g->first; n; n = n->next) {
         for (int i = 0; i < n->n_in; i++)
             check_read(o, n, "input", i, n->in[i]);
         for (int i = 0; i < n->n_out && g->owner; i++)
             if (n->out[i])
                 check_shadow(n, n->out[i]);
-        node_each_graph(n, order_graph, o);
+        EACH_NESTED (inner, n)
+            order_graph(inner, o);
     }
     check_inputs_shadow(g);
 }

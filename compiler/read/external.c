@@ -84,9 +84,9 @@ static void files_end(void *unused)
 {
     (void)unused;
     close_kept();
-    for (int i = 0; i < files()->maps.n; i++)
-        if (files()->maps.at[i].n)
-            munmap((void *)(uintptr_t)files()->maps.at[i].at, files()->maps.at[i].n);
+    EACH_AT (map, files()->maps)
+        if (map->n)
+            munmap((void *)(uintptr_t)map->at, map->n);
 }
 
 void files_begin(void)
@@ -111,8 +111,8 @@ void close_kept(void)
 
 void forget_pages(void)
 {
-    for (int i = 0; i < files()->maps.n; i++)
-        madvise((void *)(uintptr_t)files()->maps.at[i].at, files()->maps.at[i].n, MADV_DONTNEED);
+    EACH_AT (map, files()->maps)
+        madvise((void *)(uintptr_t)map->at, map->n, MADV_DONTNEED);
 }
 
 void about_to_read(size_t bytes)
@@ -179,9 +179,8 @@ static int open_beneath(int dir, const char *path)
 /* The path for messages: the model's folder, then the location. */
 static const char *shown_path(const Model *m, Name location)
 {
-    const char *slash = strrchr(m->file, '/');
     Text t = {0};
-    text_bytes(&t, m->file, slash ? (size_t)(slash - m->file) + 1 : 0);
+    text_bytes(&t, m->file, (size_t)(base_name(m->file) - m->file));
     text_put(&t, "%s", printable(location));
     return t.s;
 }
@@ -220,8 +219,7 @@ static void open_file(Model *m, Name location, File *f, const Path *p)
         fail(EXIT_IO, "cannot read '%s': %s", path, strerror(errno));
     else {
         f->bad = false;
-        const char *slash = strrchr(m->file, '/');
-        depend_input(name_format("%.*s%s", slash ? (int)(slash + 1 - m->file) : 0, m->file, location->s)->s);
+        depend_input(name_format("%.*s%s", (int)(base_name(m->file) - m->file), m->file, location->s)->s);
     }
     close_kept();
 }

@@ -137,11 +137,8 @@ static Imports read_imports(const Wire *w, const Path *p)
     if (w->n > MAX_IMPORTS) /* searches are linear */
         error_path(AT(p, "opset_import", -1), "LIM-01", "%d operator sets are imported; onnxcc allows %d", w->n,
                    MAX_IMPORTS);
-    for (int i = 0; i < w->n && w->n <= MAX_IMPORTS; i++) {
-        onnx_OperatorSetIdProto proto = {0};
-        const Path *q = AT(p, "opset_import", i);
-        if (!wire_read(onnx_OperatorSetIdProto_fields, w->list[i], &proto, q))
-            continue;
+    const Wire *const read = w->n <= MAX_IMPORTS ? w : &(Wire){0};
+    EACH_MESSAGE (onnx_OperatorSetIdProto, proto, q, read, p, "opset_import") {
         const Import import = {domain_normal(wire_name(&proto.domain)), wire_int(&proto.version)};
         if (import.version < 1) {
             error_path(q, "OPS-09", "the operator set '%s' %s", domain_text(import.domain),
@@ -196,11 +193,7 @@ static void read_header(Model *m, const onnx_ModelProto *proto)
     if (!m->domain->n) /* the specification recommends it, but exporters omit it */
         warn_hint("domain", "MOD-03", "the model has no domain");
     Map seen = {0};
-    for (int i = 0; i < proto->metadata_props.n; i++) {
-        onnx_StringStringEntryProto entry = {0};
-        const Path *p = AT(NULL, "metadata_props", i);
-        if (!wire_read(onnx_StringStringEntryProto_fields, proto->metadata_props.list[i], &entry, p))
-            continue;
+    EACH_MESSAGE (onnx_StringStringEntryProto, entry, p, &proto->metadata_props, NULL, "metadata_props") {
         struct Prop prop = {wire_name(&entry.key), wire_name(&entry.value)};
         if (map_get(&seen, prop.key))
             warn_strict(path_text(p), "MET-02", "the key '%s' is there twice", printable(prop.key));
@@ -309,8 +302,8 @@ static Name output_key(const Graph *g, Name n)
 static const Value *output_named(const Graph *g, Name n)
 {
     if (g && !map_get(outputs(), g))
-        for (int i = 0; i < g->out.n; i++)
-            map_put(outputs(), output_key(g, g->out.at[i]->name), g->out.at[i]);
+        EACH_OF (v, g->out)
+            map_put(outputs(), output_key(g, v->name), v);
     if (g)
         map_put(outputs(), g, (void *)(uintptr_t)g);
     return g ? map_get(outputs(), output_key(g, n)) : NULL;
@@ -346,11 +339,7 @@ static Bindings read_bindings(const Model *m, const Wire *w, const char *field, 
 {
     Map seen = {0};
     Bindings list = {0};
-    for (int i = 0; i < w->n; i++) {
-        onnx_StringStringEntryProto entry = {0};
-        const Path *q = AT(p, field, i);
-        if (!wire_read(onnx_StringStringEntryProto_fields, w->list[i], &entry, q))
-            continue;
+    EACH_MESSAGE (onnx_StringStringEntryProto, entry, q, w, p, field) {
         const Binding b = {wire_name(&entry.key), wire_name(&entry.value), path_text(q)};
         if (map_get(&seen, b.key))
             error_path(q, "TRN-10", "the key '%s' is there twice", printable(b.key));
@@ -367,12 +356,8 @@ static void read_training(Model *m, const Wire *w)
     if (w->n && m->ir_version < 7)
         warn_strict("training_info", "TRN-01", "training came with IR version 7; this model has %lld",
                     (long long)m->ir_version);
-    for (int i = 0; i < w->n; i++) {
-        onnx_TrainingInfoProto proto = {0};
-        const Path *p = AT(NULL, "training_info", i);
+    EACH_MESSAGE (onnx_TrainingInfoProto, proto, p, w, NULL, "training_info") {
         Training t = {.path = path_text(p)};
-        if (!wire_read(onnx_TrainingInfoProto_fields, w->list[i], &proto, p))
-            continue;
         if (wire_has(&proto.initialization))
             t.init = read_graph(m, proto.initialization.s, AT(p, "initialization", -1), NULL, NULL);
         if (t.init && t.init->in.n)
@@ -406,10 +391,9 @@ static void close_folder(void *m)
 /* folder: of external data, kept open until the run ends; NULL: none. */
 static Model *model_new(const char *file, const char *folder)
 {
-    const char *slash = strrchr(file, '/');
     Model *m = NEW(Model);
     m->file = file;
-    m->base = name(slash ? slash + 1 : file);
+    m->base = name(base_name(file));
     m->dir = -1;
     session_at_end(close_folder, m);
     m->dir = folder ? open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
@@ -496,8 +480,8 @@ static Span open_file(const char *file)
 
 static const char *folder_of(const char *file)
 {
-    const char *slash = strrchr(file, '/');
-    return slash ? name_bytes(file, (size_t)(slash - file) + 1)->s : ".";
+    const size_t n = (size_t)(base_name(file) - file);
+    return n ? name_bytes(file, n)->s : ".";
 }
 
 Model *parse_model(const char *file)
@@ -517,14 +501,18 @@ Tensor *parse_tensor(const void *bytes, size_t n, const char *path)
     return read_tensor(&none, (Span){bytes, n}, AT(NULL, path, -1), NULL);
 }
 
-Tensor *read_tensor_file(const char *file)
+Data read_data_file(const char *file, Form form)
 {
-    Tensor *t = NULL;
+    Data d = {.form = form};
+    Model none = {.file = file, .dir = -1, .ir_version = NEWEST_IR};
     Span s = open_file(file);
+    wire_begin(s);
     if (s.n > MAX_BYTES)
         error_at(file, "MOD-11", "the file has %zu bytes; a tensor has at most 2 GiB", s.n);
     else
-        t = parse_tensor(s.at, s.n, file);
+        d = parse_data(&none, form, s, AT(NULL, file, -1));
     stop_on_errors();
-    return t;
+    return d;
 }
+
+Tensor *read_tensor_file(const char *file) { return read_data_file(file, TENSOR).t; }

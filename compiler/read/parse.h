@@ -3,7 +3,7 @@
 #pragma once
 
 #include "onnx.pb.h"
-#include "ir/graph.h"
+#include "ir/data.h"
 #include "read/wire.h"
 
 /* Limits. Later stages recurse over nested graphs and types, so their depth is limited. */
@@ -25,6 +25,10 @@ const char *type_text(const TypeDesc *d); /* "seq(tensor(float[2,N]))" */
 /* Reads a TensorProto; its bytes stay in the file if they have our layout. NULL: wrong, and reported. */
 Tensor *read_tensor(Model *m, Span s, const Path *p, Name *tensor_name);
 Tensor *read_sparse(Model *m, Span s, const Path *p, Name *tensor_name); /* as a dense tensor */
+
+/* parse_data.c */
+/* Reads a TensorProto, SequenceProto, OptionalProto or MapProto; errors are reported. */
+Data parse_data(Model *m, Form form, Span s, const Path *p);
 
 /* external.c */
 /* Maps the bytes of a tensor in another file; there must be `size` of them. False: wrong, and reported. */

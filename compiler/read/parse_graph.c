@@ -265,13 +265,12 @@ static Node *read_head(Graph *g, Span s, int index, const Path *p, Head *head)
         return NULL;
     if (!proto.op_type.s.n && !proto.output.n)
         return error_null(path_text(p), "NOD-03", "the node has neither an op_type nor outputs");
-    Source *source = NEW(Source);
-    *source = (Source){.name = wire_name(&proto.name),
-                       .op_type = wire_name(&proto.op_type),
-                       .domain = domain_normal(wire_name(&proto.domain)),
-                       .overload = g->model->ir_version < 10 ? name("") : wire_name(&proto.overload),
-                       .within = g->path,
-                       .index = index};
+    Source *source = NEW_COPY((Source){.name = wire_name(&proto.name),
+                                       .op_type = wire_name(&proto.op_type),
+                                       .domain = domain_normal(wire_name(&proto.domain)),
+                                       .overload = g->model->ir_version < 10 ? name("") : wire_name(&proto.overload),
+                                       .within = g->path,
+                                       .index = index});
     Node *n = NEW(Node);
     n->graph = g;
     n->source = source;
@@ -410,8 +409,7 @@ static void read_infos(Graph *g, const Wire *w, const Path *p)
 
 static Graph *new_graph(Model *m, Name n, const Path *p, Graph *parent, Node *owner)
 {
-    Graph *g = NEW(Graph);
-    *g = (Graph){.name = n, .model = m, .parent = parent, .owner = owner, .path = path_text(p)};
+    Graph *g = NEW_COPY((Graph){.name = n, .model = m, .parent = parent, .owner = owner, .path = path_text(p)});
     return g;
 }
 

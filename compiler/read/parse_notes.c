@@ -14,18 +14,11 @@ static void want_value(const Graph *g, Name n, const Path *p)
 
 void read_annotations(const Graph *g, const Wire *w, const Path *p)
 {
-    for (int i = 0; i < w->n; i++) {
-        onnx_TensorAnnotation note = {0};
-        const Path *q = AT(p, "quantization_annotation", i);
-        if (!wire_read(onnx_TensorAnnotation_fields, w->list[i], &note, q))
-            continue;
+    EACH_MESSAGE (onnx_TensorAnnotation, note, q, w, p, "quantization_annotation") {
         want_value(g, wire_name(&note.tensor_name), q);
-        for (int k = 0; k < note.quant_parameter_tensor_names.n; k++) {
-            onnx_StringStringEntryProto entry = {0};
-            const Path *r = AT(q, "quant_parameter_tensor_names", k);
-            if (wire_read(onnx_StringStringEntryProto_fields, note.quant_parameter_tensor_names.list[k], &entry, r))
-                want_value(g, wire_name(&entry.value), r);
-        }
+        const Wire *const names = &note.quant_parameter_tensor_names;
+        EACH_MESSAGE (onnx_StringStringEntryProto, entry, r, names, q, "quant_parameter_tensor_names")
+            want_value(g, wire_name(&entry.value), r);
     }
 }
 
@@ -33,19 +26,17 @@ void read_annotations(const Graph *g, const Wire *w, const Path *p)
 
 static const struct Devices *find_devices(const Model *m, Name n)
 {
-    for (int i = 0; i < m->devices.n; i++)
-        if (m->devices.at[i].name == n)
-            return &m->devices.at[i];
+    EACH_AT (d, m->devices)
+        if (d->name == n)
+            return d;
     return NULL;
 }
 
 void read_devices(Model *m, const Wire *w)
 {
-    for (int i = 0; i < w->n && opt()->strict; i++) {
-        onnx_DeviceConfigurationProto proto = {0};
-        const Path *p = AT(NULL, "configuration", i);
-        if (!wire_read(onnx_DeviceConfigurationProto_fields, w->list[i], &proto, p))
-            continue;
+    if (!opt()->strict)
+        return;
+    EACH_MESSAGE (onnx_DeviceConfigurationProto, proto, p, w, NULL, "configuration") {
         struct Devices d = {wire_name(&proto.name), wire_int(&proto.num_devices)};
         if (!d.name->n)
             error_path(p, "DEV-01", "the configuration has no name");
@@ -84,14 +75,10 @@ static void check_axis(const Value *v, Span s, const Path *p)
     else if (rank >= 0 && (axis < -rank || axis >= rank))
         error_path(p, "DEV-04", "axis %lld of '%s' is outside [%d, %d]", (long long)axis, printable(v->name), -rank,
                    rank - 1);
-    for (int i = 0; i < proto.simple_sharding.n; i++) {
-        onnx_SimpleShardedDimProto part = {0};
-        const Path *q = AT(p, "simple_sharding", i);
-        if (wire_read(onnx_SimpleShardedDimProto_fields, proto.simple_sharding.list[i], &part, q) &&
-            wire_int(&part.num_shards) < 1)
+    EACH_MESSAGE (onnx_SimpleShardedDimProto, part, q, &proto.simple_sharding, p, "simple_sharding")
+        if (wire_int(&part.num_shards) < 1)
             error_path(q, "DEV-04", "'%s' is cut into %lld shards", printable(v->name),
                        (long long)wire_int(&part.num_shards));
-    }
 }
 
 /* Checks a device: an index of the configuration, or the key of a group of devices. */
@@ -123,12 +110,9 @@ static void check_spec(const Node *n, const struct Devices *d, Span s, const Pat
     if (!v)
         error_path(p, "DEV-03", "'%s' is no input or output of the node", printable(wire_name(&spec.tensor_name)));
     int64_t *groups = NEWS(int64_t, spec.index_to_device_group_map.n + 1);
-    for (int i = 0; i < spec.index_to_device_group_map.n; i++) {
-        onnx_IntIntListEntryProto entry = {0};
-        const Path *q = AT(p, "index_to_device_group_map", i);
-        if (!wire_read(onnx_IntIntListEntryProto_fields, spec.index_to_device_group_map.list[i], &entry, q))
-            continue;
-        groups[i] = wire_int(&entry.key);
+    const Wire *const map = &spec.index_to_device_group_map;
+    EACH_MESSAGE (onnx_IntIntListEntryProto, entry, q, map, p, "index_to_device_group_map") {
+        groups[q->i] = wire_int(&entry.key);
         check_list(d, entry.value.s, NULL, 0, q);
     }
     check_list(d, spec.device.s, groups, spec.index_to_device_group_map.n, p);

@@ -1,14 +1,15 @@
 /* read.h - reads a file into a graph and checks it against the rules of the format. */
 #pragma once
 
-#include "ir/graph.h"
+#include "ir/data.h"
 
 /* parse.c */
 Model *parse_model(const char *file); /* a graph with names bound to values */
 /* The same from memory; file: the name for messages; folder: of external data, or NULL. */
 Model *parse_bytes(const char *file, const void *bytes, size_t n, const char *folder);
 Tensor *parse_tensor(const void *bytes, size_t n, const char *where); /* one TensorProto (.pb) */
-Tensor *read_tensor_file(const char *file); /* a .pb file with one TensorProto; fails with exit 3 or 1 */
+Tensor *read_tensor_file(const char *file);       /* a .pb file with one TensorProto; fails with exit 3 or 1 */
+Data read_data_file(const char *file, Form form); /* the same for a sequence, an optional or a map */
 
 /* parse_graph.c */
 void input_declare(Value *v); /* v becomes an input of the model, of the type v->desc */

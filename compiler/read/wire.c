@@ -181,6 +181,14 @@ bool wire_read(const pb_msgdesc_t *type, Span s, void *message, const Path *p)
                              : explain(reader()->message, PB_GET_ERROR(&in), p);
 }
 
+bool wire_read_next(const pb_msgdesc_t *type, const Wire *w, void *message, size_t size, Path *at)
+{
+    while (++at->i < w->n)
+        if (memset(message, 0, size), wire_read(type, w->list[at->i], message, at))
+            return true;
+    return false;
+}
+
 /* ---- values ---------------------------------------------------------------------------------------------------- */
 
 void wire_free(Wire *w)

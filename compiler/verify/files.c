@@ -101,16 +101,16 @@ void file_write(const char *path, const void *bytes, size_t n)
     close_new(f, path);
 }
 
-/* ---- tensors: type, rank, number of bytes, dimensions, elements; a string is its length and its bytes --------------- */
+/* ---- data: of a tensor type, rank, number of bytes, dimensions, elements, where a string is its length and its bytes; of a
+ * container its form, negated, and the number of its items, which follow ------------------------------------------ */
 
-void write_tensor_as(const char *path, const Tensor *t)
+static void put_tensor(FILE *f, const Tensor *t)
 {
     Tensor own = *t; /* bytes that tensor_data copies belong to this run */
     own.copy = NULL;
     const void *data = tensor_data(&own);
     const int32_t head[] = {(int32_t)t->type, t->rank};
     const int64_t bytes = t->type == STR ? 0 : (int64_t)tensor_size(t);
-    FILE *f = open_new(path);
     fwrite(head, sizeof head, 1, f);
     fwrite(&bytes, sizeof bytes, 1, f);
     fwrite(t->dim, sizeof *t->dim, (size_t)t->rank, f);
@@ -120,6 +120,24 @@ void write_tensor_as(const char *path, const Tensor *t)
         fwrite(&s->length, sizeof s->length, 1, f);
         fwrite(s->text, 1, (size_t)s->length, f);
     }
+}
+
+static void put_data(FILE *f, const Data *d)
+{
+    const int32_t head[] = {-(int32_t)d->form, d->n};
+    if (d->form == TENSOR) {
+        put_tensor(f, d->t);
+        return;
+    }
+    fwrite(head, sizeof head, 1, f);
+    for (int i = 0; i < d->n; i++)
+        put_data(f, &d->item[i]);
+}
+
+void write_data_as(const char *path, const Data *d)
+{
+    FILE *f = open_new(path);
+    put_data(f, d);
     close_new(f, path);
 }
 
@@ -152,25 +170,42 @@ Tensor *tensor_of_file(FILE *f, Type type, int rank, const int64_t *dim)
     return t;
 }
 
-Tensor *tensor_from(const char *path)
+static Data take_data(FILE *f, const char *path)
 {
     int32_t head[2];
     int64_t bytes, dim[MAX_RANK];
+    bool good = take(f, head, sizeof head) && head[1] >= 0;
+    if (good && head[0] < 0 && -head[0] <= MAP) {
+        Data d = data_of_items((Form)-head[0], head[1]);
+        for (int i = 0; i < d.n; i++)
+            d.item[i] = take_data(f, path);
+        return d;
+    }
+    if (!good || !take(f, &bytes, sizeof bytes) || head[1] > MAX_RANK || head[0] <= 0 || head[0] >= N_TYPES ||
+        !take(f, dim, sizeof *dim * (size_t)head[1]))
+        fail(EXIT_IO, "%s: not a tensor", path);
+    return data_tensor(tensor_of_file(f, (Type)head[0], head[1], dim));
+}
+
+Data *data_from(const char *path)
+{
     FILE *f = fopen(path, "rbe");
     if (!f)
         return NULL;
-    if (!take(f, head, sizeof head) || !take(f, &bytes, sizeof bytes) || head[1] < 0 || head[1] > MAX_RANK ||
-        !take(f, dim, sizeof *dim * (size_t)head[1]) || head[0] <= 0 || head[0] >= N_TYPES)
-        fail(EXIT_IO, "%s: not a tensor", path);
-    Tensor *t = tensor_of_file(f, (Type)head[0], head[1], dim);
+    Data *d = NEW(Data);
+    *d = take_data(f, path);
     fclose(f);
-    return t;
+    return d;
 }
 
-void tensor_release(Tensor *t)
+void data_release(Data *d)
 {
-    if (t)
-        big_free((void *)(uintptr_t)t->data);
+    if (!d)
+        return;
+    if (d->form == TENSOR)
+        big_free((void *)(uintptr_t)d->t->data);
+    for (int i = 0; i < d->n; i++)
+        data_release(&d->item[i]);
 }
 
 /* ---- names: their number, then length and bytes of each ------------------------------------------------------------- */
@@ -202,6 +237,14 @@ void read_names(const char *path, Names *to)
             vec_push(to, name_bytes(s, (size_t)n));
     }
     fclose(f);
+}
+
+Data *data_among(const Names *names, Name n, const char *folder, const char *file)
+{
+    for (int i = 0; n && i < names->n; i++)
+        if (names->at[i] == n)
+            return data_from(text_format("%s/%s_%d", folder, file, i));
+    return NULL;
 }
 
 /* ---- programs ---------------------------------------------------------------------------------------------------- */

@@ -144,7 +144,7 @@ static void read_member(DataSet *to, zip_t *archive, zip_uint64_t i, const char 
     if (!t)
         fail(EXIT_IO, "%s: %s: %s", printable(name(path)), printable(name(file)), why);
     big_free(bytes);
-    vec_push(&to->tensors, ((Named){name_bytes(file, end - 4), t}));
+    vec_push(&to->of, ((Named){name_bytes(file, end - 4), data_tensor(t)}));
 }
 
 void read_npz(DataSet *to, const char *path)

@@ -52,7 +52,7 @@ void runtime_find(Runtime *r, const char *model)
         return;
     }
     if (opt()->froms.n) {
-        r->missing = "--from has no equal there";
+        r->missing = "it cannot start at the tensors of --from";
         return;
     }
     build_runner(r);
@@ -69,52 +69,7 @@ void runtime_find(Runtime *r, const char *model)
 
 /* ---- a run ------------------------------------------------------------------------------------------------------- */
 
-static void put_length(Text *t, const char *tag, size_t n)
-{
-    text_bytes(t, tag, 1);
-    do {
-        const unsigned char c = (unsigned char)((n & 127) | (n > 127 ? 128 : 0));
-        text_bytes(t, &c, 1);
-    } while (n >>= 7);
-}
-
-static bool is_output(const Model *m, Name n)
-{
-    for (int i = 0; i < m->graph->out.n; i++)
-        if (m->graph->out.at[i]->name == n)
-            return true;
-    return false;
-}
-
-/* A second graph for the ModelProto, which is merged into the first: outputs without types. */
-static void write_extra(const char *path, const Model *m, const Names *fetch)
-{
-    Text outputs = {0}, graph = {0};
-    for (int i = 0; i < fetch->n; i++) {
-        Text info = {0};
-        if (is_output(m, fetch->at[i]))
-            continue;
-        put_length(&info, "\x0a", fetch->at[i]->n); /* ValueInfoProto.name = 1 */
-        text_bytes(&info, fetch->at[i]->s, fetch->at[i]->n);
-        put_length(&outputs, "\x62", info.n); /* GraphProto.output = 12 */
-        text_bytes(&outputs, info.s, info.n);
-    }
-    if (outputs.n)
-        put_length(&graph, "\x3a", outputs.n); /* ModelProto.graph = 7 */
-    text_bytes(&graph, outputs.s, outputs.n);
-    file_write(path, graph.s, graph.n);
-}
-
-/* The tensor of file I in `folder` for the name of this number among `names`; NULL: it is none of them. */
-static Tensor *tensor_among(const Names *names, Name n, const char *folder, const char *file)
-{
-    for (int i = 0; i < names->n; i++)
-        if (names->at[i] == n)
-            return tensor_from(text_format("%s/%s_%d", folder, file, i));
-    return NULL;
-}
-
-/* Puts the inputs into `to`: constants, those of the data, and those that the pass has made. */
+/* Writes ONNX Runtime's inputs to the folder `to`: constants, tensors of the data, and those that the pass has made. */
 static void write_feed(const char *to, const Model *m, const DataSet *data, const char *folder)
 {
     Names made = {0}, given = {0}, feed = {0};
@@ -122,14 +77,14 @@ static void write_feed(const char *to, const Model *m, const DataSet *data, cons
     read_names(text_format("%s/consts", folder), &given);
     for (int i = 0; i < m->graph->in.n; i++) {
         const Value *v = m->graph->in.at[i];
-        const Tensor *t = tensor_among(&given, v->name, folder, "const");
-        if (!t && v->input >= 0)
-            t = data_tensor(data, v->name->s);
-        if (!t)
-            t = tensor_among(&made, v->name, to, "in");
-        if (!t)
+        const Data *d = data_among(&given, v->name, folder, "const");
+        if (!d && (v->form != TENSOR || v->input >= 0))
+            d = data_named(data, v->name->s);
+        if (!d)
+            d = data_among(&made, v->name, to, "given");
+        if (!d)
             continue;
-        write_tensor_as(text_format("%s/feed_%d", to, feed.n), t);
+        write_data_as(text_format("%s/feed_%d", to, feed.n), d);
         vec_push(&feed, v->name);
     }
     write_names(text_format("%s/feed", to), &feed);
@@ -143,8 +98,8 @@ bool runtime_run(Runtime *r, const Model *m, const DataSet *data, const char *fo
     if (r->missing)
         return false;
     write_feed(to, m, data, folder);
-    write_names(text_format("%s/fetch", to), fetch);
-    write_extra(text_format("%s/extra", to), m, fetch);
+    const Names as = model_with_outputs(text_format("%s/model", to), r->model, m, fetch, folder, k);
+    write_names(text_format("%s/fetch", to), &as);
     vec_push(&words, "env"); /* some versions leave files there */
     vec_push(&words, text_format("TMPDIR=%s", r->folder));
     vec_push(&words, r->program);

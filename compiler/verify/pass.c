@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "arguments.h"
+#include "base/codes.h"
 #include "base/options.h"
 #include "base/output.h"
 #include "base/process.h"
@@ -33,49 +34,119 @@ static bool has_shape(Name input)
     return false;
 }
 
-static Name size_name(const Value *v, int k)
+/* What the data sets have at one place of an input: the elements of a sequence, the values or keys of a map. */
+static void gather(const Data *d, int key, Tensors *to)
 {
-    return v->desc->dim_param[k] ? v->desc->dim_param[k] : name_format("%s_%d", v->name->s, k);
+    if (d->form == TENSOR && d->t)
+        vec_push(to, d->t);
+    for (int i = 0; i < d->n; i++)
+        if (d->form != MAP || i == key)
+            gather(&d->item[i], key, to);
+}
+
+static Tensors given_tensors(const Value *v, const DataSets *data, int key)
+{
+    Tensors all = {0};
+    for (int i = 0; i < data->set.n; i++) {
+        const Data *d = data_named(&data->set.at[i], v->name->s);
+        if (d)
+            gather(d, key, &all);
+    }
+    return all;
+}
+
+static void bound_size(Name size, int64_t low, int64_t high)
+{
+    if (!is_given(size))
+        vec_push(&opt()->dims, ((struct DimOption){size->s, low == high ? low : 0, high, true}));
 }
 
 /* Gives an open dimension the size that the data sets have, or their largest as its bound. */
-static void size_by_data(const Value *v, int k, const DataSets *data)
+static void size_by_data(Name size, int k, const Tensors *all)
 {
     int64_t low = INT64_MAX, high = -1;
-    for (int i = 0; i < data->set.n; i++) {
-        const Tensor *t = data_tensor(&data->set.at[i], v->name->s);
-        if (!t || k >= t->rank)
+    for (int i = 0; i < all->n; i++) {
+        const Tensor *t = all->at[i];
+        if (k >= t->rank)
             continue;
         low = t->dim[k] < low ? t->dim[k] : low;
         high = t->dim[k] > high ? t->dim[k] : high;
     }
-    const Name size = size_name(v, k);
-    if (high >= 0 && !is_given(size))
-        vec_push(&opt()->dims, ((struct DimOption){size->s, low == high ? low : 0, high, true}));
+    if (high >= 0)
+        bound_size(size, low, high);
 }
 
-static void text_by_data(const Value *v, const DataSets *data)
+static void text_by_data(const Tensors *all, const char *component)
 {
-    const Name size = name_format("%s_text", v->name->s);
     uint64_t high = 8; /* of random words */
-    for (int i = 0; i < data->set.n; i++) {
-        const Tensor *t = data_tensor(&data->set.at[i], v->name->s);
-        for (int64_t k = 0; t && t->type == STR && k < tensor_count(t); k++)
-            high = ((const str *)t->data)[k].length > high ? ((const str *)t->data)[k].length : high;
-    }
-    if (!is_given(size))
-        vec_push(&opt()->dims, ((struct DimOption){size->s, 0, (int64_t)high, true}));
+    for (int i = 0; i < all->n; i++)
+        for (int64_t k = 0; all->at[i]->type == STR && k < tensor_count(all->at[i]); k++)
+            high = ((const str *)all->at[i]->data)[k].length > high ? ((const str *)all->at[i]->data)[k].length : high;
+    bound_size(name_format("%s_text", component), 0, (int64_t)high);
 }
 
 /* An input of unknown rank has the shape that it has in the first data set. */
-static void shape_by_data(const Value *v, const DataSets *data)
+static void shape_by_data(const Value *v, const Tensors *all)
 {
-    const Tensor *t = data->set.n ? data_tensor(&data->set.at[0], v->name->s) : NULL;
-    if (!t)
+    if (!all->n)
         return;
-    struct ShapeOption o = {.input = v->name->s, .rank = t->rank};
-    memcpy(o.dim, t->dim, sizeof *t->dim * (size_t)t->rank);
+    struct ShapeOption o = {.input = v->name->s, .rank = all->at[0]->rank};
+    memcpy(o.dim, all->at[0]->dim, sizeof *o.dim * (size_t)o.rank);
     vec_push(&opt()->shapes, o);
+}
+
+static int length_of(const Data *d) { return !d ? 0 : d->form == OPTIONAL ? (d->n ? length_of(d->item) : 0) : d->n; }
+
+/* The length of the longest sequence, and the largest sizes of an element. */
+static void sequence_by_data(const Value *v, const TypeDesc *of, const DataSets *data, const Tensors *all)
+{
+    struct ShapeOption o = {.input = v->name->s, .rank = of->shape.rank < 0 ? 1 : of->shape.rank + 1};
+    for (int i = 0; i < data->set.n; i++) {
+        const int n = length_of(data_named(&data->set.at[i], v->name->s));
+        o.dim[0] = n > o.dim[0] ? n : o.dim[0];
+    }
+    for (int k = 0; k < of->shape.rank; k++)
+        o.dim[k + 1] = dim_is_const(of->shape.dim[k]) ? dim_value(of->shape.dim[k]) : 0;
+    for (int i = 0; i < all->n; i++)
+        for (int k = 0; k < all->at[i]->rank && k + 1 < MAX_RANK; k++) {
+            o.rank = k + 2 > o.rank ? k + 2 : o.rank;
+            o.dim[k + 1] = all->at[i]->dim[k] > o.dim[k + 1] ? all->at[i]->dim[k] : o.dim[k + 1];
+        }
+    if (!data->random)
+        vec_push(&opt()->shapes, o);
+}
+
+static void tensor_by_data(const Value *v, const TypeDesc *d, const Tensors *all)
+{
+    if (d->shape.rank < 0)
+        shape_by_data(v, all);
+    for (int k = 0; k < d->shape.rank && !opt()->all_dims.name; k++)
+        if (!dim_is_const(d->shape.dim[k]))
+            size_by_data(d->dim_param[k] ? d->dim_param[k] : name_format("%s_%d", v->name->s, k), k, all);
+}
+
+static void input_by_data(const Value *v, const TypeDesc *d, const DataSets *data)
+{
+    const Tensors all = given_tensors(v, data, 0);
+    if (d->form == OPTIONAL && d->of)
+        input_by_data(v, d->of, data);
+    else if (d->form == TENSOR && d->elem == STR)
+        text_by_data(&all, v->name->s);
+    if (d->form == TENSOR)
+        tensor_by_data(v, d, &all);
+    if (d->form == SEQUENCE && d->of && d->of->form == TENSOR) {
+        sequence_by_data(v, d->of, data, &all);
+        if (d->of->elem == STR)
+            text_by_data(&all, v->name->s);
+    }
+    if (d->form != MAP)
+        return;
+    const Tensors keys = given_tensors(v, data, 1);
+    size_by_data(name_format("%s_count", v->name->s), 0, &all);
+    if (d->of && d->of->elem == STR)
+        text_by_data(&all, v->name->s);
+    if (d->key == STR)
+        text_by_data(&keys, text_format("%s_keys", v->name->s));
 }
 
 /* What the options leave open of the inputs' sizes. */
@@ -83,15 +154,8 @@ static void sizes_by_data(const Model *m, const DataSets *data)
 {
     for (int i = 0; i < m->graph->in.n; i++) {
         const Value *v = m->graph->in.at[i];
-        if (v->form != TENSOR || v->input < 0 || !v->desc || has_shape(v->name))
-            continue;
-        if (v->type == STR)
-            text_by_data(v, data);
-        if (v->desc->shape.rank < 0)
-            shape_by_data(v, data);
-        for (int k = 0; k < v->desc->shape.rank && !opt()->all_dims.name; k++)
-            if (!dim_is_const(v->desc->shape.dim[k]))
-                size_by_data(v, k, data);
+        if (v->desc && !has_shape(v->name) && (v->form != TENSOR || v->input >= 0))
+            input_by_data(v, v->desc, data);
     }
 }
 
@@ -152,24 +216,58 @@ static bool build(Pass *p)
 
 /* ---- a data set -------------------------------------------------------------------------------------------------- */
 
-/* The tensor of an input of the interface; NULL: its default. */
-static Tensor *input_of(const Value *v, const DataSets *data, const DataSet *set, int64_t below, uint64_t *state)
+static Data random_data(const ContainerType *b, int64_t below, uint64_t *state)
 {
-    const Tensor *given = data_tensor(set, v->name->s);
-    if (given) {
-        Tensor *t = NEW(Tensor);
-        *t = *given;
-        t->copy = NULL; /* bytes that are copied belong to this run */
-        return t;
-    }
-    if (v->fallback)
-        return NULL;
-    if (!data->random)
-        fail(EXIT_USAGE, "%s has no tensor for the input '%s'", set->title, printable(v->name));
     int64_t dim[MAX_RANK];
-    for (int k = 0; k < v->shape->rank; k++)
-        dim[k] = dim_high(v->shape->dim[k]);
-    return random_tensor(v->type, v->shape->rank, dim, below, state);
+    if (b->form == TENSOR) {
+        for (int k = 0; k < b->shape.rank; k++)
+            dim[k] = dim_high(dim_resolve(b->shape.dim[k]));
+        return data_tensor(random_tensor(b->type, b->shape.rank, dim, below, state));
+    }
+    Data d = data_of_items(b->form, b->open ? (int)b->max_count : b->item.n);
+    for (int i = 0; i < d.n; i++)
+        d.item[i] = b->open ? data_tensor(random_tensor(b->type, b->rank, b->size, below, state))
+                            : random_data(b->item.at[i], below, state);
+    if (b->form == MAP) { /* its keys differ */
+        Tensor *keys = d.item[1].t;
+        for (int64_t i = 0; i < tensor_count(keys); i++)
+            if (keys->type == STR)
+                tensor_set_str(keys, i, name_format("key %lld", (long long)i));
+            else
+                memcpy((char *)(uintptr_t)keys->data + type_bytes(keys->type, i), &i, type_bytes(keys->type, 1));
+    }
+    return d;
+}
+
+/* The same tensors; bytes that are copied from them belong to this run. */
+static Data data_of_this_run(const Data *of)
+{
+    Data d = *of;
+    if (d.form == TENSOR) {
+        d.t = memcpy(NEW(Tensor), of->t, sizeof *of->t);
+        d.t->copy = NULL;
+    } else
+        d = data_of_items(of->form, of->n);
+    for (int i = 0; i < d.n; i++)
+        d.item[i] = data_of_this_run(&of->item[i]);
+    return d;
+}
+
+/* The data of an input of the interface. False: it has its default. */
+static bool input_of(const InterfaceGroup *group, const Value *first, const DataSets *data, const DataSet *set,
+                     int64_t below, uint64_t *state, Data *to)
+{
+    const Data *given = data_named(set, group->name->s);
+    if (given) {
+        *to = data_of_this_run(given);
+        return true;
+    }
+    if (first->fallback)
+        return false;
+    if (!data->random)
+        fail(EXIT_USAGE, "%s has no tensor for the input '%s'", set->title, printable(group->name));
+    *to = random_data(group->ctype, below, state);
+    return true;
 }
 
 static int64_t size_of_input(const Symbol *s, Tensor *const *in)
@@ -203,36 +301,48 @@ static int64_t size_of_output(const Value *v, int k, Tensor *const *in, const in
     return symbol_of(d) ? size_of_input(symbol_of(d), in) : 0;
 }
 
+/* Writes the model's outputs, of which `tensor` are the C's, into folder/FILE_I. */
+static void write_outputs(const char *folder, const char *file, Tensor *const *tensor)
+{
+    const InterfaceGroup *groups;
+    const int n = interface_groups(true, &groups);
+    for (int i = 0; i < n; i++) {
+        Tensor *const *part = tensor + groups[i].first;
+        const Data d = data_of_components(groups[i].ctype, &part);
+        write_data_as(text_format("%s/%s_%d", folder, file, i), &d);
+    }
+}
+
 /* Gives the raw outputs of the program their types and dimensions. */
 static void collect_outputs(const Model *m, const char *folder, Tensor *const *in)
 {
     const SizeField *size;
     const int n = emitted_sizes(&size);
     int64_t *sizes = NEWS(int64_t, n + 1), dim[MAX_RANK];
+    Tensor **out = NEWS(Tensor *, m->graph->out.n + 1);
     FILE *f = fopen(text_format("%s/sizes_0", folder), "rbe");
     if (!f || fread(sizes, sizeof *sizes, (size_t)n, f) != (size_t)n)
         fail(EXIT_IO, "the program has written no sizes");
     fclose(f);
     for (int i = 0; i < m->graph->out.n; i++) {
         const Value *v = m->graph->out.at[i];
-        const char *path = text_format("%s/out_%d", folder, i);
         for (int k = 0; k < v->shape->rank; k++)
             dim[k] = size_of_output(v, k, in, sizes);
-        if (!(f = fopen(path, "rbe")))
+        if (!(f = fopen(text_format("%s/raw_%d", folder, i), "rbe")))
             fail(EXIT_IO, "the program has written no output");
-        Tensor *t = tensor_of_file(f, v->type, v->shape->rank, dim);
+        out[i] = tensor_of_file(f, v->type, v->shape->rank, dim);
         fclose(f);
-        write_tensor_as(path, t);
-        tensor_release(t);
     }
+    write_outputs(folder, "out", out);
+    for (int i = 0; i < m->graph->out.n; i++)
+        big_free((void *)(uintptr_t)out[i]->data);
 }
 
 static void write_evaluated(Model *m, const char *folder, Tensor *const *in)
 {
     Tensor **out = NEWS(Tensor *, m->graph->out.n + 1);
     eval_graph(m, in, out);
-    for (int i = 0; i < m->graph->out.n; i++)
-        write_tensor_as(text_format("%s/eval_%d", folder, i), out[i]);
+    write_outputs(folder, "eval", out);
 }
 
 static const char *status_text(int status)
@@ -243,20 +353,27 @@ static const char *status_text(int status)
     return status < 4 ? text[status] : "an unknown status";
 }
 
-/* Writes the inputs of a data set; random integers are below `below`. */
+/* Writes the inputs of a data set, as the model has them and as the C takes them; random integers are below `below`. */
 static Tensor **write_inputs(const Pass *p, Model *m, int k, const char *folder, int64_t below)
 {
     uint64_t state = (uint64_t)opt()->seed;
     Tensor **in = NEWS(Tensor *, m->graph->in.n + 1);
-    int n = 0;
-    for (int i = 0; i < m->graph->in.n; i++) {
-        const Value *v = m->graph->in.at[i];
-        if (v->input < 0)
+    const InterfaceGroup *groups;
+    const int n = interface_groups(false, &groups);
+    for (int i = 0; i < n; i++) {
+        Value *const *part = m->graph->in.at + groups[i].first;
+        Data d;
+        Tensors tensors = {0};
+        if (!input_of(&groups[i], part[0], p->data, &p->data->set.at[k], below, &state, &d))
             continue;
-        in[v->input] = input_of(v, p->data, &p->data->set.at[k], below, &state);
-        if (in[v->input])
-            write_tensor_as(text_format("%s/in_%d", folder, n), in[v->input]);
-        n++;
+        write_data_as(text_format("%s/given_%d", folder, i), &d);
+        data_components(&d, groups[i].ctype, printable(groups[i].name), &tensors);
+        for (int c = 0; c < tensors.n; c++)
+            if (part[c]->input >= 0) {
+                in[part[c]->input] = tensors.at[c];
+                const Data t = data_tensor(tensors.at[c]);
+                write_data_as(text_format("%s/in_%d", folder, part[c]->input), &t);
+            }
     }
     eval_check(m, in);
     write_sizes(folder, in);
@@ -314,8 +431,11 @@ static Report set_options(const Pass *p)
     opt()->report = REPORT_NONE;
     opt()->profile = p->profile;
     opt()->as_struct = opt()->check = false;
+    warnings_set("no-parameters"); /* every tensor may be one */
     opt()->custom_stub = opt()->depend = opt()->eval_dir = opt()->package = NULL;
     memset(&opt()->states, 0, sizeof opt()->states); /* a step's results do not depend on where its state is */
+    opt()->outer_taps = p->outer;
+    opt()->loose_taps = p->loose;
     for (int i = 0; p->taps[i]; i++)
         vec_push(&opt()->taps, p->taps[i]);
     return form;
@@ -327,7 +447,8 @@ static void write_constants_given(const Model *m, const char *folder)
     Names given = {0};
     for (int i = 0; i < m->graph->in.n; i++)
         if (m->graph->in.at[i]->input < 0 && m->graph->in.at[i]->data) {
-            write_tensor_as(text_format("%s/const_%d", folder, given.n), m->graph->in.at[i]->data);
+            const Data d = data_tensor(m->graph->in.at[i]->data);
+            write_data_as(text_format("%s/const_%d", folder, given.n), &d);
             vec_push(&given, m->graph->in.at[i]->name);
         }
     write_names(text_format("%s/consts", folder), &given);
@@ -335,16 +456,21 @@ static void write_constants_given(const Model *m, const char *folder)
 
 static void write_interface(const Model *m, const char *folder)
 {
-    Names in = {0};
-    for (int i = 0; i < m->graph->in.n; i++)
-        if (m->graph->in.at[i]->input >= 0)
-            vec_push(&in, m->graph->in.at[i]->name);
-    write_names(text_format("%s/inputs", folder), &in);
+    static const char *const file[] = {"inputs", "outputs"};
+    for (int k = 0; k < 2; k++) {
+        const InterfaceGroup *groups;
+        const int n = interface_groups(k, &groups);
+        Names names = {0};
+        for (int i = 0; i < n; i++)
+            vec_push(&names, groups[i].name);
+        write_names(text_format("%s/%s", folder, file[k]), &names);
+    }
     write_constants_given(m, folder);
-    Names out = {0};
-    for (int i = 0; i < m->out.n; i++)
-        vec_push(&out, m->out.at[i]);
-    write_names(text_format("%s/outputs", folder), &out);
+    Names last = {0};
+    EACH_AT (t, opt()->inner)
+        if (t->type)
+            vec_push(&last, name(t->tensor));
+    write_names(text_format("%s/last", folder), &last);
 }
 
 /* Prints the report, with what the program measured on the first data set. */

@@ -4,14 +4,12 @@
 #include <ctype.h>
 #include <stdlib.h>
 
-#include "arguments.h"
 #include "base/options.h"
-#include "compile.h"
-#include "read/read.h"
+#include "emit/source.h"
 
-/* Functions that the C does not define are those of the compiler's libraries: memcpy, memset, memmove, and arithmetic that the
- * processor lacks. Bytes that one takes, at most: of glibc and libgcc on x86-64 it is the address of return alone, of newlib on
- * Arm 20, of libgcc there 56. */
+/* Upper bounds of the stack, in bytes, of functions of the compiler's libraries: memcpy, memset, memmove, and arithmetic that
+ * the processor lacks. On x86-64, those of glibc and libgcc take the return address alone; on Arm, newlib's take 20 and
+ * libgcc's 56. */
 enum { LIBRARY_X86 = 8, LIBRARY_MEMORY = 24, LIBRARY = 64 };
 
 typedef VEC(int) Indices;
@@ -44,8 +42,8 @@ static int function_of(CallGraph *c, Name name)
     return c->at.n - 1;
 }
 
-/* What gcc's figure lacks where it says "dynamic,bounded": the gap above a frame that is aligned to a vector of more than the stack
- * pointer's 16 bytes. */
+/* The padding that aligns a frame to vectors of more than the stack pointer's 16 bytes: gcc does not count it in figures that it
+ * marks "dynamic,bounded". */
 static int64_t gap(void) { return opt()->target->vector > 16 ? opt()->target->vector - 16 : 0; }
 
 /* label: name\\nfile:line\\nBYTES bytes (static)\\n... */
@@ -101,17 +99,17 @@ static int64_t depth_of(CallGraph *c, int i, bool x86)
         return f->depth;
     f->depth = 0; /* no function calls itself */
     const bool indirect = name_is(f->name, "__indirect_call");
-    int64_t most = 0;
+    int64_t max = 0;
     for (int k = 0; k < f->calls.n; k++) {
         const int64_t d = depth_of(c, f->calls.at[k], x86);
-        if (d > most || f->deepest < 0)
+        if (d > max || f->deepest < 0)
             f->deepest = f->calls.at[k];
-        most = d > most ? d : most;
+        max = d > max ? d : max;
     }
-    return f->depth = most + (f->defined ? f->frame : indirect ? 0 : library_bytes(f->name->s, x86));
+    return f->depth = max + (f->defined ? f->frame : indirect ? 0 : library_bytes(f->name->s, x86));
 }
 
-static const char *base_name(const char *s)
+static const char *without_file(const char *s)
 {
     const char *colon = strrchr(s, ':');
     return colon ? colon + 1 : s;
@@ -124,7 +122,7 @@ static void print_path(const CallGraph *c, int i)
         const int below = f->deepest;
         const int64_t frame = f->depth - (below < 0 ? 0 : c->at.at[below].depth);
         if (!name_is(f->name, "__indirect_call"))
-            printf("%8lld  %s%s\n", (long long)frame, base_name(f->name->s),
+            printf("%8lld  %s%s\n", (long long)frame, without_file(f->name->s),
                    f->defined ? "" : " (of a library; at most)");
     }
 }
@@ -136,36 +134,19 @@ static bool is_x86_64(const char *folder)
     return e.how == EXITED && e.code == 0;
 }
 
-/* gcc does not count what is in the red zone, below the stack pointer of functions that call none. */
-static void build(const char *folder, bool x86)
+/* Compiles without the red zone, the bytes below the stack pointer that leaf functions use and gcc does not count. */
+static const char *flags_of_graph(bool x86)
 {
-    const char *const command =
-        text_format("CCACHE_DISABLE=1 exec ${CC:-cc} ${CFLAGS--O2} %s%s -fcallgraph-info=su -w -c -o \"$@\"",
-                    opt()->target->cflags, x86 ? " -mno-red-zone" : "");
-    const char *const words[] = {"sh", "-c", command, "sh", text_format("%s/model.o", folder), opt()->output, NULL};
-    const Ended e = run_program(words, folder, NULL, 0);
-    if (e.how != EXITED || e.code)
-        fail(EXIT_MODEL, "the C compiler ($CC) %s\n%s", ended_text(&e), e.said);
+    return x86 ? "-mno-red-zone -fcallgraph-info=su" : "-fcallgraph-info=su";
 }
 
 void stack(void *words)
 {
-    read_arguments(words, BY_VERIFY);
-    if (opt()->data)
-        fail(EXIT_USAGE, "onnxcc stack runs nothing: %s is no option", opt()->data);
-    const char *const folder = temporary_folder();
-    opt()->output = text_format("%s/model.c", folder);
-    opt()->single = true;
-    opt()->report = REPORT_NONE;
-    opt()->check = false;
-    opt()->custom_stub = opt()->depend = opt()->eval_dir = NULL;
-    Model *m = read_model(opt()->model);
-    compile_model(m);
-    emit_files(m);
-    const bool x86 = is_x86_64(folder);
-    build(folder, x86);
+    const Emitted e = emit_for_size(words, "stack");
+    const bool x86 = is_x86_64(e.folder);
+    const char *const by = compile_for_size(e.folder, flags_of_graph(x86));
     CallGraph c = {0};
-    read_calls(&c, text_format("%s/model.ci", folder));
+    read_calls(&c, output_path(".ci"));
     add_indirect(&c);
     int deepest = -1;
     for (int i = 0; i < c.at.n; i++)
@@ -173,8 +154,6 @@ void stack(void *words)
             deepest = i;
     if (deepest < 0)
         fail(EXIT_IO, "the C compiler's call graph has no function");
-    const char *cc = getenv("CC"), *flags = getenv("CFLAGS");
-    printf("stack   %lld B by %s %s%s%s, at the deepest path:\n", (long long)c.at.at[deepest].depth,
-           cc && *cc ? cc : "cc", flags ? flags : "-O2", *opt()->target->cflags ? " " : "", opt()->target->cflags);
+    printf("stack   %lld B by %s, at the deepest path:\n", (long long)c.at.at[deepest].depth, by);
     print_path(&c, deepest);
 }

@@ -6,6 +6,7 @@
 #include "arguments.h"
 #include "base/options.h"
 #include "compile.h"
+#include "ir/opset.h"
 #include "read/read.h"
 
 typedef struct Verdict {
@@ -14,30 +15,17 @@ typedef struct Verdict {
     int first_given, first_computed;
 } Verdict;
 
-/* Ends the run if the inputs cannot be passed. */
-static void check_inputs(const Model *m)
-{
-    for (int i = 0; i < m->graph->in.n; i++) {
-        const Value *v = m->graph->in.at[i];
-        if (v->desc && v->desc->form != TENSOR)
-            error_value(v, "EVA-01", "the input '%s' is no tensor: onnxcc verify passes tensors only",
-                        printable(v->name));
-    }
-    stop_on_errors();
-}
-
 /* ---- comparison -------------------------------------------------------------------------------------------------- */
 
 /* Prints the difference of an output of data set k from the expected one; sets *first to k if it is the first that is too
  * large. */
-static void compare(Verdict *all, int k, int *first, const Tensor *got, const Tensor *expected, const char *with)
+static void compare(Verdict *all, int k, int *first, const Data *got, const Data *expected, const char *with)
 {
     Text t = {0};
-    const Difference d = tensor_difference(got, expected, opt()->tolerance);
-    put_difference(&t, got, &d);
+    const Difference d = data_difference(got, expected, opt()->tolerance);
+    put_difference(&t, &d);
     if (d.count)
-        text_put(&t, ", first at %s: %s, not %s", element_index(got, d.first), element_text(got, d.first),
-                 element_text(expected, d.first));
+        text_put(&t, ", first at %s: %s, not %s", d.first, d.got, d.expected);
     printf("    %s: %s\n", with, t.s);
     all->compared++;
     if (is_alike(&d))
@@ -49,13 +37,12 @@ static void compare(Verdict *all, int k, int *first, const Tensor *got, const Te
 static void compare_output(Verdict *all, const Pass *p, int k, int i, Name output)
 {
     const char *const folder = text_format("%s/%d", p->folder, k);
-    Tensor *got = tensor_from(text_format("%s/out_%d", folder, i));
-    Tensor *ort = tensor_from(text_format("%s/ort_%d", folder, i)),
-           *own = tensor_from(text_format("%s/eval_%d", folder, i));
-    const Tensor *data = data_tensor(&p->data->set.at[k], output->s);
+    Data *got = data_from(text_format("%s/out_%d", folder, i)), *ort = data_from(text_format("%s/ort_%d", folder, i)),
+         *own = data_from(text_format("%s/eval_%d", folder, i));
+    const Data *data = data_named(&p->data->set.at[k], output->s);
     const int before = all->compared;
     all->outputs++;
-    printf("  %s: %s\n", printable(output), tensor_text(got));
+    printf("  %s: %s\n", printable(output), data_text(got));
     if (data)
         compare(all, k, &all->first_given, got, data, "the data");
     if (ort)
@@ -64,9 +51,9 @@ static void compare_output(Verdict *all, const Pass *p, int k, int i, Name outpu
         compare(all, k, &all->first_computed, got, own, "onnxcc's evaluator");
     if (all->compared == before)
         printf("    nothing to compare with\n");
-    tensor_release(got);
-    tensor_release(ort);
-    tensor_release(own);
+    data_release(got);
+    data_release(ort);
+    data_release(own);
 }
 
 static void compare_all(Verdict *all, const Pass *p)
@@ -101,22 +88,17 @@ void must_run(Pass *p)
 /* The outputs by ONNX Runtime. */
 static void run_runtime(Runtime *r, const Model *m, const Pass *p)
 {
-    Names outputs = {0}, tensors = {0};
+    Names outputs = {0};
     read_names(text_format("%s/outputs", p->folder), &outputs);
-    for (int i = 0; i < outputs.n; i++)
-        if (map_get(&m->graph->scope, outputs.at[i]))
-            vec_push(&tensors, outputs.at[i]);
-    if (tensors.n != outputs.n && !r->missing)
-        r->missing = "an output is no tensor";
     for (int k = 0; k < p->data->set.n && !r->missing; k++)
-        runtime_run(r, m, &p->data->set.at[k], p->folder, k, &tensors);
+        runtime_run(r, m, &p->data->set.at[k], p->folder, k, &outputs);
 }
 
 static bool has_outputs(const DataSets *data, const Model *m)
 {
     for (int k = 0; k < data->set.n; k++)
         for (int i = 0; i < m->graph->out.n; i++)
-            if (!data_tensor(&data->set.at[k], m->graph->out.at[i]->name->s))
+            if (!data_named(&data->set.at[k], m->graph->out.at[i]->name->s))
                 return false;
     return true;
 }
@@ -144,7 +126,6 @@ Pass pass_begin(void *words, DataSets *data, Model **m)
         usage("--custom-op: this command has no definition of the operator; --until TENSOR ends the model before it");
     *m = read_model(opt()->model);
     stop_on_errors();
-    check_inputs(*m);
     data_read(data, *m, opt()->data);
     return (Pass){.words = words,
                   .folder = text_format("%s/c", temporary_folder()),
@@ -152,6 +133,15 @@ Pass pass_begin(void *words, DataSets *data, Model **m)
                   .data = data,
                   .taps = none,
                   .only = -1};
+}
+
+/* The pass has said what there is to say about the model. */
+static void know_operators(Model *m)
+{
+    Deferred *const said = errors_defer();
+    resolve_ops(m);
+    check_model(m);
+    errors_resume(said);
 }
 
 void verify(void *words)
@@ -162,6 +152,7 @@ void verify(void *words)
     Model *m = NULL;
     Pass p = pass_begin(words, &data, &m);
     must_run(&p);
+    know_operators(m);
     runtime_find(&r, opt()->model);
     run_runtime(&r, m, &p);
     const bool compares = has_outputs(&data, m);

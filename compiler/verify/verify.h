@@ -1,30 +1,33 @@
 /* verify.h - onnxcc verify and onnxcc profile: the interface between its files. */
 #pragma once
 
+#include "base/options.h"
 #include "ir/difference.h"
 #include "ir/graph.h"
 #include "ir/random.h"
+#include "passes/taps.h"
 
 void verify(void *words); /* the command: never returns if something differs */
 void profile(void *words);
 void stack(void *words);
+void size(void *words);
 
 /* ---- data.c ------------------------------------------------------------------------------------------------------ */
 typedef struct Named {
     Name name;
-    Tensor *tensor;
+    Data data;
 } Named;
 typedef struct DataSet { /* inputs of the model, and outputs if they are known */
     const char *title;
-    VEC(Named) tensors;
+    VEC(Named) of;
 } DataSet;
 typedef struct DataSets {
     VEC(DataSet) set;
-    bool random; /* there is no data: one set without tensors */
+    bool random; /* there is no data: one set without any */
 } DataSets;
 
-void data_read(DataSets *to, const Model *m, const char *path);  /* path: NULL: none */
-const Tensor *data_tensor(const DataSet *set, const char *name); /* or NULL */
+void data_read(DataSets *to, const Model *m, const char *path); /* path: NULL: none */
+const Data *data_named(const DataSet *set, const char *name);   /* or NULL */
 
 /* ---- numpy.c ----------------------------------------------------------------------------------------------------- */
 void read_npz(DataSet *to, const char *file);
@@ -33,14 +36,15 @@ void read_npz(DataSet *to, const char *file);
 const char *temporary_folder(void); /* an absolute path; removed at the end of the run */
 void make_folder(const char *path);
 void file_write(const char *path, const void *bytes, size_t n);
-void write_tensor_as(const char *path, const Tensor *t);
-Tensor *tensor_from(const char *path); /* NULL: there is none */
+void write_data_as(const char *path, const Data *d);
+Data *data_from(const char *path); /* NULL: there is none */
+void data_release(Data *d);        /* of one of these */
 /* A tensor of these dimensions, whose bytes, or strings, f contains from its position on. */
 Tensor *tensor_of_file(FILE *f, Type t, int rank, const int64_t *dim);
-void tensor_release(Tensor *t); /* of one of these */
-typedef VEC(Name) Names;
 void write_names(const char *path, const Names *names);
 void read_names(const char *path, Names *to);
+/* What folder/FILE_I has, where I is the index of name n in `names`; NULL: n is not among them. */
+Data *data_among(const Names *names, Name n, const char *folder, const char *file);
 
 typedef struct Ended {
     enum { EXITED, KILLED, TIMED_OUT, NOT_STARTED } how;
@@ -52,14 +56,16 @@ Ended run_program(const char *const *words, const char *folder, const char *out,
 const char *ended_text(const Ended *e);
 
 /* ---- pass.c ------------------------------------------------------------------------------------------------------ */
-/* The model is compiled, built and run with all data sets, in a run of its own. Files in `folder`: inputs, outputs (names);
- * K/in_I, K/out_I and, with `evaluate`, K/eval_I: tensors of data set K. */
+/* The model is compiled, built and run with all data sets, in a run of its own. Files in `folder`: inputs, outputs
+ * (names), last: outputs that are the last values in loops; K/given_I, K/out_I and, with `evaluate`, K/eval_I: inputs and outputs of the
+ * model in data set K; K/in_I: the tensors that the C takes. */
 typedef struct Pass {
     const char *const *words; /* of the command line */
     const char *folder, *model;
     const DataSets *data;
     const char *const *taps; /* tensors to make outputs, "all" or names; followed by NULL */
     int only;                /* the data set to run; -1: all */
+    bool outer, loose;       /* "all" means the main graph; taps that cannot be outputs are left out */
     bool evaluate, quiet;    /* quiet: the compiler's messages are dropped */
     bool profile;            /* the report is printed, with the times of the steps */
     /* results */
@@ -71,6 +77,17 @@ Pass pass_begin(void *words, DataSets *data, Model **m);
 void must_run(Pass *p); /* ends the run if it fails */
 int pass_run(Pass *p);  /* 0: see failure; or the exit code of the compiler */
 
+/* ---- size.c ------------------------------------------------------------------------------------------------------ */
+typedef struct Emitted {
+    Model *model;
+    const char *folder; /* a temporary one, of the C file */
+    Report form;        /* of the report that the command line asks for; else text */
+} Emitted;
+/* Compiles the model of the command line into one C file; ends the run if there is data. */
+Emitted emit_for_size(void *words, const char *command);
+/* Compiles that C file with $CC, $CFLAGS, the target's options and more. Returns what compiled it. */
+const char *compile_for_size(const char *folder, const char *more);
+
 /* ---- ort.c ------------------------------------------------------------------------------------------------------- */
 typedef struct Runtime {
     const char *folder, *model, *program;
@@ -81,6 +98,35 @@ void runtime_find(Runtime *r, const char *model);
 /* Computes the tensors `fetch` from the inputs of data set k in `folder` into folder/K/ort_I. False: r->missing. */
 bool runtime_run(Runtime *r, const Model *m, const DataSet *data, const char *folder, int k, const Names *fetch);
 
+/* ---- edit.c ------------------------------------------------------------------------------------------------------ */
+/* Writes the model in `file` to path, with the tensors `fetch` as outputs; returns their names there, "": there is none.
+ * Tensors inside of nodes are like the C's, which a pass has written for data set k. */
+Names model_with_outputs(const char *path, const char *file, const Model *m, const Names *fetch, const char *folder,
+                         int k);
+
+/* ---- pairs.c ----------------------------------------------------------------------------------------------------- */
+/* Where the values of a data set with taps are. */
+typedef struct Taps {
+    const Model *m;
+    const char *folder, *by; /* by: "ort" or "eval" */
+    Names got, expected;     /* the tensors of out_I, and of ort_I or eval_I */
+} Taps;
+typedef struct Pair {
+    Data *got, *expected;
+    Difference difference;
+} Pair;
+
+/* Runs the C and ONNX Runtime, or --eval, with these tensors as outputs. False: one cannot be run. */
+bool run_taps(Taps *t, Pass *p, Runtime *r, int k);
+bool find_pair(const Taps *t, Name n, Pair *p); /* a tensor of both sides; false: one has none */
+void free_pair(Pair *p);
+void print_pair(const Taps *t, const Value *v, const Pair *p);
+void print_value(const Taps *t, const char *role, const Value *v);
+
 /* ---- locate.c ---------------------------------------------------------------------------------------------------- */
 /* Finds and prints the first node whose outputs differ with data set k. */
 void locate(const Pass *base, Runtime *r, Model *m, int k);
+
+/* ---- inside.c ---------------------------------------------------------------------------------------------------- */
+/* The same inside of n, a node of the main graph that differs; outer: what was found of that. False: nothing differs there. */
+bool locate_inside(const Taps *outer, const Pass *base, Runtime *r, int k, const Node *n);

@@ -11,7 +11,7 @@ void start(void);
 
 #define UART (*(volatile uint8_t *)0x10000000)
 #define POWER (*(volatile uint32_t *)0x00100000) /* 0x5555: ends the run; 0x3333: with a status in the upper half */
-#define CSR ".option arch, +zicsr\n" /* -march=rv32imc leaves out these registers, and finds Debian's libgcc */
+#define CSR ".option arch, +zicsr\n" /* not in -march, for which Debian has no libgcc with it */
 
 __asm__(".section .vectors, \"ax\"\n.global reset\nreset:\n.option push\n.option norelax\n"
         "la sp, stack_top\n.option pop\ncall start\n.text\n");

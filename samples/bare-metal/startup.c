@@ -1,5 +1,5 @@
-/* startup.c - code before main() on a Cortex-M4 or M7, and main()'s services: output of text, and exit, both by
- * semihosting (through a debugger or QEMU). For another board, replace this file and mps2.ld by the board's own. */
+/* startup.c - code before main() on a Cortex-M4, M7 or M55, and main()'s services: output of text, and exit, both by
+ * semihosting (through a debugger or QEMU). For another board, replace this file and CORE.ld by the board's own. */
 #include <stdint.h>
 
 #include "board.h"
@@ -26,7 +26,7 @@ void board_print(const char *text) { semihosting(4, text); } /* SYS_WRITE0 */
 
 _Noreturn void board_exit(int status)
 {
-    const uint32_t reason[2] = {0x20026, (uint32_t)status}; /* the application has ended, so */
+    const uint32_t reason[2] = {0x20026, (uint32_t)status}; /* the application has ended, with this status */
     semihosting(0x20, reason);                              /* SYS_EXIT_EXTENDED */
     for (;;)
         ;

@@ -20,11 +20,12 @@ def row(answer):
 print("/* labels.h - made by labels.py from the settings in the model's package. */")
 print("enum {")
 for key, means in (("beg_size", "bytes of the file's beginning that the network sees"), ("end_size", "... and of its end"),
-                   ("block_size", "these are looked for in so many bytes"), ("padding_token", "stands where there are none"),
-                   ("min_file_size_for_dl", "with less than this the network is not asked")):
+                   ("block_size", "bytes read at either end, from which these are taken"),
+                   ("padding_token", "the input in place of a byte that the file lacks"),
+                   ("min_file_size_for_dl", "the network does not run for fewer bytes")):
     print(f"    {key.upper()} = {config[key]}, /* {means} */")
 print(f"    LABELS = {len(answers)}, EMPTY = LABELS, TXT, UNKNOWN\n}};\n")
-print("/* The network's answers in order, then what is said without it; text: of two kinds this is the one. */")
+print("/* The network's answers in order, then those given without it; text: whether the type is text. */")
 print("static const struct type {\n    const char *name, *description;\n    double threshold;\n    _Bool text;\n} types[] = {")
 print("\n".join(map(row, answers + ["empty", "txt", "unknown"])))
 print("};")

@@ -76,7 +76,7 @@ void check_shown(const char *s, size_t n)
     for (size_t i = 0; i < n;) {
         const unsigned char *b = (const unsigned char *)s + i;
         const size_t k = *b < 0x80 ? 1 : *b >= 0xF0 ? 4 : *b >= 0xE0 ? 3 : 2;
-        if (k > n - i) /* what was shown in two parts, or cut */
+        if (k > n - i) /* a character cut off at the end of a part */
             return;
         uint32_t c = k == 1 ? *b : *b & (0x7Fu >> k);
         for (size_t j = 1; j < k; j++)

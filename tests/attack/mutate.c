@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-size_t LLVMFuzzerMutate(uint8_t *data, size_t n, size_t most); /* libFuzzer's own */
+size_t LLVMFuzzerMutate(uint8_t *data, size_t n, size_t room); /* libFuzzer's own */
 
 /* ---- what other files had ---------------------------------------------------------------------------------------- */
 
@@ -409,31 +409,31 @@ static bool (*const changes[])(void) = {
 };
 
 /* For the whole compiler most files are repaired: otherwise few would get past the parser. */
-static size_t write_back(Message *m, uint8_t *data, size_t most)
+static size_t write_back(Message *m, uint8_t *data, size_t room)
 {
-    size_t n = write_file(m, data, most);
+    size_t n = write_file(m, data, room);
     if (n && below(8) < repairs_of_8 && (m = read_file(data, n)) != NULL) {
         repair(m);
-        n = write_file(m, data, most);
+        n = write_file(m, data, room);
     }
     return n;
 }
 
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t most, unsigned seed)
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t room, unsigned seed)
 {
     state = ((uint64_t)seed << 20 | 1) * 0x9E3779B97F4A7C15u | 1;
     Message *m = one_of(40) ? NULL : read_file(data, n);
     if (!m)
-        return LLVMFuzzerMutate(data, n, most);
+        return LLVMFuzzerMutate(data, n, room);
     keep_some();
     for (int k = one_of(2) ? 1 : 1 + below(4), tries = 0; k && tries < 40; tries++)
         k -= changes[below(sizeof changes / sizeof *changes)]();
-    size_t written = write_back(m, data, most);
+    size_t written = write_back(m, data, room);
     return written ? written : n;
 }
 
 /* Inserts messages and names of the second file into the first. */
-size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t n_a, const uint8_t *b, size_t n_b, uint8_t *out, size_t most,
+size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t n_a, const uint8_t *b, size_t n_b, uint8_t *out, size_t room,
                                  unsigned seed)
 {
     state = ((uint64_t)seed << 20 | 3) * 0x9E3779B97F4A7C15u | 1;
@@ -442,5 +442,5 @@ size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t n_a, const uint8_t *b,
     Message *m = read_file(a, n_a);
     for (int k = 1 + below(4), tries = 0; m && k && tries < 20; tries++)
         k -= one_of(2) ? replace_message() : insert_piece();
-    return m ? write_back(m, out, most) : 0;
+    return m ? write_back(m, out, room) : 0;
 }

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t most, unsigned seed);
-size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t n_a, const uint8_t *b, size_t n_b, uint8_t *out, size_t most,
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t room, unsigned seed);
+size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t n_a, const uint8_t *b, size_t n_b, uint8_t *out, size_t room,
                                  unsigned seed);
 extern const int repairs_of_8; /* the number of files of eight that are repaired after a mutation */
 int LLVMFuzzerInitialize(int *argc, char ***argv);

@@ -64,8 +64,8 @@ static bool same(const Field *a, const Field *b) { return a->n == b->n && (!a->n
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
-enum { MOST = 1000 };
-static Field names[MOST]; /* the values that may be read here */
+enum { MAX_NAMES = 1000 };
+static Field names[MAX_NAMES]; /* the values that may be read here */
 static int n_names, n_fresh;
 
 static bool known(const Field *f)
@@ -78,7 +78,7 @@ static bool known(const Field *f)
 
 static void define(const Field *f)
 {
-    if (n_names < MOST)
+    if (n_names < MAX_NAMES)
         names[n_names++] = *f;
 }
 

@@ -88,7 +88,7 @@ static void choose_inputs(const Model *m)
 
 /* ---- runs in the compiler ---------------------------------------------------------------------------------------- */
 
-enum { MOST_RUN = 1 << 20 };
+enum { MAX_RUN = 1 << 20 };
 
 /* An input of bytes that are all the same. NULL: not for this run. */
 static Tensor *some_input(const Value *v, int byte)
@@ -96,7 +96,7 @@ static Tensor *some_input(const Value *v, int byte)
     int64_t dim[MAX_RANK], n = 1;
     for (int i = 0; i < v->shape->rank; i++) {
         dim[i] = dim_high(v->shape->dim[i]);
-        if (__builtin_mul_overflow(n, dim[i], &n) || n > MOST_RUN)
+        if (__builtin_mul_overflow(n, dim[i], &n) || n > MAX_RUN)
             return NULL;
     }
     if (v->type == STR)
@@ -106,27 +106,27 @@ static Tensor *some_input(const Value *v, int byte)
     return t;
 }
 
-/* Runs the model unless it is large or may not terminate; whether it was run. */
+/* Runs the model unless it is large or may not terminate; false: it was not run. */
 static bool run_model(Model *m)
 {
     static const int bytes[] = {0, 1, 0x3F, 0x7F, 0xFF};
     const Graph *g = m->graph;
-    int64_t most = plan()->arena;
+    int64_t cost = plan()->arena;
     int n = 0;
     EACH_NODE (node, g)
-        most += node->macs + (node->op->flags & CONTROL || node->op->flags & CUSTOM ? MOST_RUN : 0);
+        cost += node->macs + (node->op->flags & CONTROL || node->op->flags & CUSTOM ? MAX_RUN : 0);
     Tensor **in = NEWS(Tensor *, g->in.n + 1), **out = NEWS(Tensor *, g->out.n + 1);
     const int byte = bytes[draw(5)];
-    for (int i = 0; i < g->in.n && most < MOST_RUN; i++)
+    for (int i = 0; i < g->in.n && cost < MAX_RUN; i++)
         if (g->in.at[i]->input >= 0 && !(in[n++] = some_input(g->in.at[i], byte)))
             return false;
-    for (int i = 0; i < g->out.n && most < MOST_RUN; i++) {
+    for (int i = 0; i < g->out.n && cost < MAX_RUN; i++) {
         const Dim count = shape_count(*g->out.at[i]->shape);
-        most += dim_high(count) < MOST_RUN ? 0 : MOST_RUN;
+        cost += dim_high(count) < MAX_RUN ? 0 : MAX_RUN;
     }
-    if (most < MOST_RUN)
+    if (cost < MAX_RUN)
         eval_graph(m, in, out);
-    return most < MOST_RUN;
+    return cost < MAX_RUN;
 }
 #else
 const int repairs_of_8 = 2;

@@ -56,7 +56,7 @@ const Row *row_of(int message, int field)
 
 static uint8_t memory[16 << 20] __attribute__((aligned(16)));
 static size_t used;
-Message *all[MOST_MESSAGES];
+Message *all[MAX_MESSAGES];
 int n_all;
 
 void *take(size_t n)
@@ -131,7 +131,7 @@ static bool read_field(Message *m, const uint8_t **s, const uint8_t *end, int de
 static Message *read_message(int type, const uint8_t *s, size_t n, int depth)
 {
     Message *m = take(sizeof *m);
-    if (!m || n_all == MOST_MESSAGES)
+    if (!m || n_all == MAX_MESSAGES)
         return NULL;
     *m = (Message){.type = type};
     for (const uint8_t *end = s + n; s < end;)
@@ -189,11 +189,11 @@ static uint8_t *write_message(uint8_t *to, const Message *m)
     return to;
 }
 
-size_t write_file(Message *model, uint8_t *to, size_t most)
+size_t write_file(Message *model, uint8_t *to, size_t room)
 {
     static uint8_t out[1 << 20];
     size_t n = measure(model);
-    if (n > most || n > sizeof out)
+    if (n > room || n > sizeof out)
         return 0;
     write_message(out, model);
     memcpy(to, out, n);

@@ -19,7 +19,7 @@ typedef struct Row {
     char kind; /* m: a message, n: numbers, s: a string */
     uint8_t what;
 } Row;
-enum { N_ROWS = 76, MOST_MESSAGES = 1 << 14 };
+enum { N_ROWS = 76, MAX_MESSAGES = 1 << 14 };
 extern const Row rows[N_ROWS];
 const Row *row_of(int message, int field);
 
@@ -39,11 +39,11 @@ struct Message {
     Field *at;
     size_t bytes; /* written */
 };
-extern Message *all[MOST_MESSAGES]; /* of the file read last */
+extern Message *all[MAX_MESSAGES]; /* of the file read last */
 extern int n_all;
 
 Message *read_file(const uint8_t *data, size_t n);           /* NULL: not an ONNX file, or too large */
-size_t write_file(Message *model, uint8_t *to, size_t most); /* 0: there is no room */
+size_t write_file(Message *model, uint8_t *to, size_t room); /* 0: there is no room */
 void *take(size_t n);                                        /* memory until the next file is read; or NULL */
 Field *add_field(Message *m, int where);                     /* empty; or NULL */
 bool varint(const uint8_t **s, const uint8_t *end, uint64_t *v);

@@ -7,7 +7,8 @@ Per model: millions of multiply-adds; fastest call in ms of ONNX Runtime and of 
 of ours divided by ONNX Runtime; ours as a part of the float multiply-add limit measured under the same flags; largest
 difference from ONNX Runtime's outputs; arena and its lower bound in KB. Then, of the same rounds, the median of the time
 that the C of other compilers and levels takes, that of gcc -O3 being 1.
-LEVELS='-O2 clang-14:-O3': which those are; LEVELS= none. TARGETS: which. BENCH_SECONDS: for each model, 5 unless set."""
+LEVELS='-O2 clang-14:-O3': these compilers and levels; LEVELS= for none. TARGETS: the targets. BENCH_SECONDS: for each model, 5 unless
+set."""
 import json
 import math
 import os

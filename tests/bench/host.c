@@ -1,7 +1,8 @@
-/* host.c - runs compiled models and ONNX Runtime in turns, in one process on one processor, and prints every round. *
- * host LIBONNXRUNTIME MODEL.onnx TENSORS SECONDS SHARED_OBJECT... * TENSORS has one line for each input, then each
- * output: "in|out const|arg name onnx_type bytes file rank dim...". A const input was compiled into ours, so only ONNX
- * Runtime gets it. The shared objects are built from shim.c. Output: "limit I GFLOPS" for each object, "check I ERROR"
+/* host.c - runs compiled models and ONNX Runtime in turns, in one process on one processor, and prints every round.
+ * usage: host LIBONNXRUNTIME MODEL.onnx TENSORS SECONDS SHARED_OBJECT...
+ * TENSORS has one line for each input, then each output: "in|out const|arg name onnx_type bytes file rank dim...". A const
+ * input was compiled into ours, so only ONNX Runtime gets it. The shared objects are built from shim.c.
+ * Output: "limit I GFLOPS" for each object, "check I ERROR"
  * with the largest difference from ONNX Runtime's outputs (of float tensors, as a part of the largest value), then one
  * line "round NS NS ..." per round: a call of ONNX Runtime, then a call of each object, as means over enough calls for
  * ten milliseconds: most then find their weights in the cache. */

@@ -20,12 +20,12 @@ TARGET = "x86-64-v3"
 MODELS = "autoencoder autoencoder_qdq ds_cnn ds_cnn_qdq resnet8 resnet8_qdq mobilenet_v1 lstm".split()
 COUNT = """#include <stdlib.h>
 #include <malloc.h>
-static size_t peer_now, peer_most;
+static size_t peer_now, peer_peak;
 static void *peer_malloc(size_t n)
 {
     void *p = malloc(n);
     peer_now += malloc_usable_size(p);
-    peer_most = peer_now > peer_most ? peer_now : peer_most;
+    peer_peak = peer_now > peer_peak ? peer_now : peer_peak;
     return p;
 }
 static void peer_free(void *p) { peer_now -= malloc_usable_size(p); free(p); }
@@ -35,7 +35,7 @@ static void peer_free(void *p) { peer_now -= malloc_usable_size(p); free(p); }
 #undef malloc
 #undef free
 size_t peer_heap(void);
-size_t peer_heap(void) { return peer_most; }
+size_t peer_heap(void) { return peer_peak; }
 int shim_run(void *const *a);
 int shim_run(void *const *a) { ((void (*)(PARAMETERS))RUN)(ARGS); return 0; }
 double shim_limit(void);
@@ -61,7 +61,7 @@ class Peer:
                    f"-DARGS={', '.join(f'a[{i}]' for i in range(n))}", folder / "shim.c", "-o", self.so, "-lm"], 1800)
 
     def heap(self, arguments):
-        """The most bytes allocated at once, after one call with zeros."""
+        """The maximum of bytes allocated at once, after one call with zeros."""
         so = ctypes.CDLL(str(self.so))
         so.peer_heap.restype = ctypes.c_size_t
         so.shim_run((ctypes.c_void_p * len(arguments))(*[ctypes.cast(ctypes.create_string_buffer(n + 64), ctypes.c_void_p) for n in arguments]))

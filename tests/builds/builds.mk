@@ -4,8 +4,10 @@
 TESTS += builds
 test-builds: setup all
 	@rm -rf $(B)/builds && mkdir -p $(B)/builds
-	@$(MAKE) --no-print-directory --silent install PREFIX='$(abspath $(B))/builds/installed' >/dev/null
+	@for p in 'installed' 'installed elsewhere'; do \
+		$(MAKE) --no-print-directory --silent install PREFIX="$(abspath $(B))/builds/$$p" >/dev/null || exit 1; done
 	@B=$(B) $(PYTHON) tests/builds/run.py
-	@$(MAKE) --no-print-directory --silent uninstall PREFIX='$(abspath $(B))/builds/installed'
-	@! find '$(B)/builds/installed' -type f | grep .
+	@for p in 'installed' 'installed elsewhere'; do \
+		$(MAKE) --no-print-directory --silent uninstall PREFIX="$(abspath $(B))/builds/$$p" || exit 1; done
+	@! find '$(B)/builds/installed' '$(B)/builds/installed elsewhere' -type f | grep .
 .PHONY: test-builds

@@ -107,7 +107,7 @@ def run(*command, cwd=None, code=0):
 
 
 def write_model(file):
-    """x w, relu, v, softmax; every name is hostile, and the version large. What ONNX Runtime computes of X."""
+    """Writes softmax(relu(x w) v), with hostile names and a large version; returns what ONNX Runtime computes for X."""
     x, y, a, b, c = (f"{n}{HOSTILE}" for n in "xyabc")
     weights = [numpy_helper.from_array(RANDOM.standard_normal(s).astype(np.float32), n) for n, s in (("w", (4, 8)), ("v", (8, 3)))]
     nodes = [helper.make_node("MatMul", [x, "w"], [a], name=a), helper.make_node("Relu", [a], [b], name=b),
@@ -271,12 +271,16 @@ def configured(file, **values):
     return config, {s.name: s.str_value for s in k.unique_defined_syms}
 
 
-def espidf():
-    folder, p, expected = make("espidf", "m", "--weights=incbin")
-    project = HOME / "idf"
+def project_with(package, project, name):
+    """A new project that has the package, of this kind, in the folder `name`."""
+    folder, p, expected = make(package, "m", "--weights=incbin")
+    project = HOME / project
     project.mkdir()
-    folder.rename(project / "component")
-    folder = project / "component"
+    return project, folder.rename(project / name), p, expected
+
+
+def espidf():
+    project, folder, p, expected = project_with("espidf", "idf", "component")
     config, settings = configured(folder / "Kconfig")
     check(settings == {f"ONNX_{p.upper()}_OPTIMIZE": "y"}, f"espidf: {settings}")
     manifest = yaml.safe_load((folder / "idf_component.yml").read_text())
@@ -292,11 +296,7 @@ def espidf():
 
 
 def zephyr():
-    folder, p, expected = make("zephyr", "m", "--weights=incbin")
-    project = HOME / "zephyr project"
-    project.mkdir()
-    folder.rename(project / "module")
-    folder = project / "module"
+    project, folder, p, expected = project_with("zephyr", "zephyr project", "module")
     module = yaml.safe_load((folder / "zephyr" / "module.yml").read_text())
     check(module == {"name": p, "build": {"cmake": ".", "kconfig": "Kconfig"}}, f"zephyr: {module}")
     (project / "CMakeLists.txt").write_text(ZEPHYR)

@@ -18,12 +18,16 @@ BUILD = pathlib.Path(os.environ["B"]).resolve() / "builds"
 PREFIX = BUILD / "installed"
 ONNXCC = PREFIX / "bin" / "onnxcc"
 SAMPLES = pathlib.Path(__file__).resolve().parents[2] / "samples" / "builds"
-FOUND = {**os.environ, "CMAKE_PREFIX_PATH": str(PREFIX), "PKG_CONFIG_PATH": str(PREFIX / "lib" / "pkgconfig")}
 
 
-def run(*command, cwd=None, code=0):
+def found(prefix):
+    """An environment in which builds find the copy that is installed there."""
+    return {**os.environ, "CMAKE_PREFIX_PATH": str(prefix), "PKG_CONFIG_PATH": str(prefix / "lib" / "pkgconfig")}
+
+
+def run(*command, cwd=None, code=0, env=found(PREFIX)):
     """What it prints; it must end with this code (None: any)."""
-    p = subprocess.run([str(c) for c in command], cwd=cwd, env=FOUND, capture_output=True, text=True, errors="replace", check=False)
+    p = subprocess.run([str(c) for c in command], cwd=cwd, env=env, capture_output=True, text=True, errors="replace", check=False)
     if code is not None and p.returncode != code:
         check(False, f"{command} in {cwd}: exit {p.returncode}\n{p.stdout[-2000:]}{p.stderr[-2000:]}")
     return p.stdout + p.stderr
@@ -40,7 +44,8 @@ def write_model(folder, width, external=False):
 
 
 def project(kind, configure, build, app, place):
-    """Built, not built again, built again for another model, for a touched model once, for other external data."""
+    """A project is built, not built again without a change, and built again for another model, once for a touched model, and for other
+    external data."""
     root = BUILD / f"a project with {kind}"
     shutil.copytree(SAMPLES, root)
     write_model(root, 3)
@@ -78,6 +83,19 @@ def projects():
                 lambda root: root / "out" / "app.onnxcc" / "model.c")
     project("make", None, ["make", "-C", "make"], "make/build/app", lambda root: root / "make" / "build" / "model.c")
     project("Meson", ["meson", "setup", "out", "meson"], ["ninja", "-C", "out"], "out/app", lambda root: root / "out" / "model.c")
+
+
+def spaces():
+    """A copy that is installed in a folder with a space in its name."""
+    env, root = found(BUILD / "installed elsewhere"), BUILD / "found elsewhere"
+    shutil.copytree(SAMPLES, root)
+    write_model(root, 3)
+    run("cmake", "-S", "cmake", "-B", "out", cwd=root, env=env)
+    run("cmake", "--build", "out", cwd=root, env=env)
+    check("arena" in run(root / "out" / "app"), "CMake: the program")
+    c = 'out/app.onnxcc/model.c'
+    run("sh", "-c", f'eval gcc $(pkg-config --cflags onnxcc) -fsyntax-only {c} && "$(pkg-config --variable=onnxcc onnxcc)" --version',
+        cwd=root, env=env)
 
 
 def library():
@@ -182,7 +200,15 @@ def banners():
         check((other / "an output.c").read_bytes() == c and (other / "an output.h").read_bytes() == h, f"{command}: other bytes")
 
 
+def makefile():
+    """`make all setup` builds nothing before the packages are installed."""
+    p = run("make", "-n", "all", "setup", f"B={BUILD / 'not-built'}", cwd=SAMPLES.parents[1])
+    check(0 <= p.find("tests/setup") < p.find(" -c -o "), f"not after setup: {p[:300]}")
+
+
 projects()
+makefile()
+spaces()
 library()
 dependencies()
 checks()

@@ -160,7 +160,7 @@ def warnings():
 # ---- colours
 
 def on_terminal(**environment):
-    """What is said when standard error is a terminal."""
+    """The messages when standard error is a terminal."""
     master, slave = pty.openpty()
     subprocess.run([ONNXCC, "w.onnx", "-o", "w.c"], cwd=HERE, stderr=slave, env={**os.environ, "TERM": "xterm", **environment}, check=True)
     os.close(slave)

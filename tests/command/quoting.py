@@ -1,5 +1,5 @@
-r"""Names with * = < and \ in options: after a \ each stands for itself. The command in the C's banner, and the help in a message,
-have such names, too, and can be pasted."""
+r"""Names with * = < and \ in options: after a \ each stands for itself; and names that a shell reads in its own way. The command in
+the C's banner, and the help in a message, have such names, too, and can be pasted."""
 import re
 import subprocess
 
@@ -9,7 +9,7 @@ from onnx import TensorProto, helper
 from message import quoted
 from shared import HERE, check, onnxcc, same
 
-HARD = ["plain", "a*b", "a=b", "a<=4", "*", "=", "a\\", "a\\*b", "a\\=b\\\\", "a*b*c=d<", "<", "n<", "\\\\"]
+HARD = ["plain", "it's", "*/ /* ??/", "\u00e9", "a*b", "a=b", "a<=4", "*", "=", "a\\", "a\\*b", "a\\=b\\\\", "a*b*c=d<", "<", "n<", "\\\\"]
 
 
 def model_of(name):
@@ -23,8 +23,10 @@ def model_of(name):
 
 
 def words_of(line):
-    p = subprocess.run(["bash", "-c", f"set -- {line}; printf '%s\\n' \"$@\""], capture_output=True, text=True, check=True)
-    return p.stdout.splitlines()
+    """The words of a command as the plainest shell reads it; those with escapes, of bytes that are not printable, by bash."""
+    shell = "bash" if "$'" in line else "dash"
+    p = subprocess.run([shell, "-c", f"set -- {line}; printf '%s\\0' \"$@\""], capture_output=True, text=True, check=True)
+    return p.stdout.split("\0")[:-1]
 
 
 def compiled(what, *options):
@@ -64,7 +66,7 @@ def options_of(name):
 
 
 def help_of(name):
-    """What the message says can be pasted."""
+    """The commands that the help in a message suggests can be pasted into a shell."""
     model_of(name)
     said = onnxcc("q.onnx", "-o", "q.c").stderr
     for help_ in re.findall(r"^help: (?:give it a value,|all of them, to begin with:)(.*?)(?:, or a bound,(.*))?$", said, re.M):

@@ -1,4 +1,4 @@
-# The C of tests by other C compilers and with other flags has the bits of the compiler's own kernels. By tcc, each alone: the official
+# The C of tests, of --single, by other C compilers and with other flags has the bits of the compiler's own kernels. By tcc, each alone: the official
 # tests, one of LEVELS_EVERY of those that take long, and tests that call every kernel (tests/machines/choose.py); the latter by gcc
 # and clang at every level, each level with one of LEVELS_EVERY; others for every commit. LEVELS_EVERY=1: with all. T=test_softmax*, C='gcc-O*':
 # only these tests, only these compilers.
@@ -11,9 +11,9 @@ test-compilers: setup $(B)/table.json $(B)/suite/run $(B)/suite/call $(B)/includ
 	@$(PYTHON) tests/operators/cases.py $(CACHE)/operators
 	@B=$(B) $(PYTHON) tests/machines/choose.py $(B)/machines/chosen $(CACHE)/suite $(CACHE)/cells $(CACHE)/operators
 	@mkdir -p $(COMPILERS)/cover
-	@$(B)/suite/run --build $(COMPILERS) --include $(B)/include --known tests/known.txt --ways e $(CACHE)/suite >$(COMPILERS)/log || \
+	@$(B)/suite/run --build $(COMPILERS) --include $(B)/include --known tests/known.txt --single --ways e $(CACHE)/suite >$(COMPILERS)/log || \
 		{ cat $(COMPILERS)/log; exit 1; }
-	@$(B)/suite/run --own cover --build $(COMPILERS)/cover --include $(B)/include --ways e $(B)/machines/chosen/tests \
+	@$(B)/suite/run --own cover --build $(COMPILERS)/cover --include $(B)/include --single --ways e $(B)/machines/chosen/tests \
 		>$(COMPILERS)/log || { cat $(COMPILERS)/log; exit 1; }
 	@B=$(abspath $(B)) $(PYTHON) tests/compilers/run.py --tests '$(or $(T),*)' --compilers '$(or $(C),*)' \
 		--every $(LEVELS_EVERY) --turn $(OLD_TURN)

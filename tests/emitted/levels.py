@@ -3,8 +3,9 @@ the Cortex-M4: for a debugger, at -O0 and -Og, the text is at most four times an
 level does the stack pass the bound in the header. On the models of models.py, a network and one of N of the official tests of
 operators (which: T). Prints what is wrong, then "levels: N passed, N failed".
 
-Of kernels with constant sizes -O2 leaves next to nothing: where that is less than what the kernels take by themselves, LEAST is the
-bound. The operators among the official tests are small in this sense; a function of theirs may expand to five kernels."""
+-O2 removes most of a kernel whose sizes are constant. For models so small that four times its text, or three times its stack, is less
+than what the kernels take in builds for a debugger, KERNELS is the limit: one for networks, one for the operators of the official tests,
+of which a function may expand to five kernels."""
 import argparse
 import concurrent.futures
 import fnmatch
@@ -23,7 +24,7 @@ BUILD = pathlib.Path(os.environ["B"])
 WORK = BUILD / "levels"
 MACHINES = {"generic": "gcc", "cortex-m4": M4}
 DEBUGGED, LEVELS = ("-O0", "-Og"), ("-O0", "-Og", "-O1", "-O2", "-O3", "-Os", "-Oz")
-LEAST = {"network": (20480, 2048), "operator": (28672, 4096)}    # bytes of text and stack of the kernels in builds for a debugger
+KERNELS = {"network": (20480, 2048), "operator": (28672, 4096)}    # bytes of text and stack of the kernels in builds for a debugger
 NETWORKS = ["light_squeezenet"]
 
 
@@ -55,10 +56,10 @@ def wrong(model, options, name, target):
     found = {level: compiled(c, MACHINES[target], level) for level in LEVELS}
     promised = int(re.search(r"_STACK_BYTES (\d+)", c.with_suffix(".h").read_text())[1])
     text, stack = found["-O2"]
-    least_text, least_stack = LEAST["operator" if name.startswith("test_") else "network"]
-    bad = [f"{level}: {n} bytes of text, {text} at -O2" for level in DEBUGGED for n, _ in [found[level]] if n > max(4 * text, least_text)]
+    kernels_text, kernels_stack = KERNELS["operator" if name.startswith("test_") else "network"]
+    bad = [f"{level}: {n} bytes of text, {text} at -O2" for level in DEBUGGED for n, _ in [found[level]] if n > max(4 * text, kernels_text)]
     bad += [f"{level}: {n} bytes of stack, {stack} at -O2" for level in DEBUGGED for _, n in [found[level]]
-            if n > max(3 * stack, least_stack)]
+            if n > max(3 * stack, kernels_stack)]
     bad += [f"{level}: {n} bytes of stack, more than the {promised} of the header" for level, (_, n) in found.items() if n > promised]
     return bad, True
 

@@ -34,6 +34,8 @@ CROSS = {
     "Cortex-M4": "arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16",
     "Cortex-M0": "arm-none-eabi-gcc -mcpu=cortex-m0 -mthumb",
     "RISC-V of 64 bits": "clang-14 --target=riscv64-unknown-elf -march=rv64gc -ffreestanding",
+    "Windows": "clang-14 --target=x86_64-pc-windows-msvc -ffreestanding",
+    "Windows, AArch64": "clang-14 --target=aarch64-pc-windows-msvc -ffreestanding",
     "RISC-V of 32 bits": "clang-14 --target=riscv32-unknown-elf -march=rv32imac -ffreestanding",
 }
 
@@ -100,8 +102,8 @@ def symbols(name, c):
 
 
 def misplaced(body):
-    """Continued lines that are neither below the innermost open parenthesis nor, in a list in braces or where that is right of
-    column 60, 8 columns right of their statement."""
+    """Continued lines that do not begin below the innermost open parenthesis. In a list in braces, and where that is right of column 60,
+    they may begin 8 columns right of their statement instead."""
     body = re.sub(r'(?s:/\*.*?\*/)|"(?:[^"\\\n]|\\.)*"|(?m:^#(?:.*\\\n)*.*)', lambda m: re.sub(r"[^\n]", " ", m[0]), body)
     within, first = [], 0     # columns after parentheses; LIST: in braces
     LIST = 999
@@ -126,9 +128,10 @@ def text(name, c):
     check((header + body).isascii(), f"{name}: not ASCII")
     check(not re.search(r"\b(malloc|free|calloc|printf|stdio|alloca|goto|setjmp)\b", body), f"{name}: calls what it must not")
     check(not any(str(p) in header + body for p in (WORK, BUILD, pathlib.Path.home())), f"{name}: names a folder of this machine")
-    wide = [line for line in body.splitlines() if len(line) > 120 and not line.lstrip().startswith(("*", "/*"))]
+    wide = [line for line in (header + body).splitlines() if len(line) > 120 and not line.lstrip().startswith(("*", "/*"))]
     check(not wide, f"{name}: lines of more than 120 columns: {wide[:3]}")
-    check(not list(misplaced(body)), f"{name}: continued lines at another column: {list(misplaced(body))[:3]}")
+    elsewhere = [*misplaced(header), *misplaced(body)]
+    check(not elsewhere, f"{name}: continued lines at another column: {elsewhere[:3]}")
     check(not re.search(r"[{;] *\w+\(.*; *}", body), f"{name}: a brace in the line of a call")
     macros = [m for m in re.findall(r"#define (\w+)", header) if not m.startswith(f"{name.upper()}_")]
     check(not macros, f"{name}: macros without the prefix: {macros}")
@@ -203,8 +206,34 @@ def close(got, want):
     return np.allclose(x, want, rtol=2e-3 if want.dtype == np.float16 else 1e-5, atol=1e-6, equal_nan=True)
 
 
+DEFINED = {"function": r"^(?:static|RT_INLINE|SHARED)\b[^;={]*?\b(\w+)\([^;{]*\{", "type": r"^typedef .*?\b(\w+)(?: RT_ATTRIBUTE.*|\[.*)?;$",
+           "struct": r"^(?:struct|union) (\w+) \{$", "macro": r"^ *# *define (\w+)"}
+DECLARED = r"^(?:static|RT_INLINE|SHARED)\b[^;={]*?\b%s\([^;{]*[;{]|^ *# *(?:define|undef) %s\b"
+
+
+def single_file(name, c):
+    """The model's code precedes the runtime that it calls; of this there is nothing that the file does not use, and nothing
+    twice."""
+    text = re.sub(r"/\*.*?\*/", "", c.read_text(), flags=re.S)
+    interface, code = text.split("\n#endif\n#endif\n", 1) if "\n#endif\n#endif\n" in text else ("", text)
+    run_at = re.search(rf"int {name}_run_at\([^;]*\{{", code).start()
+    body = code[run_at:]
+    groups = re.sub(r"^#ifndef (ONNXCC_\w+)\n#define \1\n.*?^#endif$", "", code, flags=re.S | re.M) # all or nothing
+    for kind, pattern in DEFINED.items():
+        for m in re.finditer(pattern, groups, re.M):
+            word, said = m[1], f"{name}, --single: the {kind} {m[1]}"
+            uses = len(re.findall(rf"\b{word}\b", groups)) - len(re.findall(DECLARED % (word, word), groups, re.M))
+            joined = re.sub(r"\d+$", "##", word) in code
+            check(joined or uses > (kind in ("type", "struct")), f"{said} is not used")
+    for m in re.finditer(DEFINED["function"], code, re.M):
+        own = re.fullmatch(rf"{name}_\w+_\d+", m[1]) # of the model: equal calls share it
+        if not own and re.search(rf"^    .*\b{m[1]}\(", body.split("\n}\n")[0], re.M):
+            check(m.start() > run_at, f"{name}, --single: {m[1]} is defined before the model's code")
+    check("<onnxcc" not in text and text.count("#include <stddef.h>") == 1, f"{name}, --single: includes")
+
+
 def same_numbers(name, c, single):
-    """ONNX Runtime's, and the same bits in every mode."""
+    """The results are ONNX Runtime's, and have the same bits in every mode."""
     header = c.with_suffix(".h").read_text()
     library = BUILD / "libonnxcc-rt.a"
     ways = {"gcc -O2": (c, "gcc", ["-O2"]), "gcc -O0": (c, "gcc", ["-O0"]), "clang": (c, "clang-14", ["-O2", "-ffp-contract=off"]),
@@ -245,6 +274,7 @@ def alone(name):
     if name in ("deep", "shallow"):
         return stack(name, c)
     compiles(name, c, single)
+    single_file(name, single)
     symbols(name, c)
     text(name, c)
     apart(name, c)
@@ -256,7 +286,7 @@ def alone(name):
 # ---- together
 
 def weights_anywhere():
-    """In the C file, beside it, or loaded by the caller, with an error for other weights."""
+    """Weights are in the C file, beside it, or loaded by the caller; loading other weights is an error."""
     rooms = []
     for where in ("inline", "incbin", "file"):
         c = emit("network", f"--weights={where}", to=f"weights-{where}")
@@ -405,6 +435,18 @@ def one_program():
             check(run(program).returncode == 0, f"three models in a program, {mode}: it fails")
 
 
+def own_arena():
+    """A program of sections that has an arena of its own has no static one."""
+    c = emit("network", to="own_arena")
+    for call_, there in ("network_run_at(arena, x, y)", False), ("network_run(x, y)", True):
+        program = c.with_suffix("")
+        succeeds(f"{call_}: linked", "gcc", "-std=c99", "-O1", "-ffunction-sections", "-fdata-sections", INCLUDE, c, "-I", c.parent, "-x", "c", "-",
+                 "-Wl,--gc-sections", "-o", program, input='#include "network.h"\nstatic float x[NETWORK_X_SIZE], y[NETWORK_Y_SIZE];\n'
+                 'unsigned char arena[NETWORK_ARENA_BYTES] __attribute__((aligned(NETWORK_ARENA_ALIGN)));\n'
+                 f'int main(void) {{ return {call_} + (int)y[0]; }}\n')
+        check(("network_arena" in run("nm", program).stdout) == there, f"{call_}: the static arena is {'not ' * there}linked")
+
+
 def defined(job):
     """No #if of a kernel's header asks for a name that is not there, whatever the types."""
     header, cc, mode = job
@@ -413,8 +455,8 @@ def defined(job):
 
 
 def one_unit():
-    """The C of several models in one translation unit, in any order, gives the same results; code for generic and for a
-    named target in one is an error."""
+    """The C of several models in one translation unit, in any order, gives the same results; with --single also for several
+    targets, else code for generic and for a named target in one is an error."""
     names = [n for n in TABLE if n not in ("deep", "shallow")]
     folders = {"unit": [], "unit-single": ["--single"]}
     files = {f: [emit(n, *options, to=f) for n in names] for f, options in folders.items()}
@@ -427,7 +469,7 @@ def one_unit():
     plain = files["unit"][:-2]
     headers = ["<stdio.h>", "<math.h>", "<string.h>", "<onnxcc/rt.h>"]
     together = {"files": plain, "single": generic, "backwards": [*generic[::-1]], "mixed": generic[::2] + plain[1::2],
-                "targets": [wide, wider], "headers": [*headers, *generic]}
+                "between": [plain[0], generic[1], *plain[2:]], "targets": [wide, *generic, wider], "headers": [*headers, *generic]}
     for unit, parts in together.items():
         c = WORK / "unit" / f"{unit}.unit.c"
         c.write_text("".join(f"#include {p}\n" if str(p)[0] == "<" else f'#include "{p}"\n' for p in parts))
@@ -435,9 +477,10 @@ def one_unit():
             so = c.with_suffix(f".{cc}.so")
             flags = ["-march=x86-64-v3"] if unit == "targets" else []
             if succeeds(f"{unit} in one translation unit, {cc}", cc, *STRICT, *flags, "-O1", INCLUDE, "-fPIC", "-shared", c, "-o", so):
-                for name in names if unit != "targets" else ():
+                for name in names:
                     same_as_alone(name, so)
-    for first, second in (generic[0], wide), (wide, generic[0]), (plain[0], wide):
+    wide = files["unit"][-2]
+    for first, second in (plain[0], wide), (wide, plain[0]):
         p = run("gcc", "-march=x86-64-v3", INCLUDE, "-fsyntax-only", "-x", "c", "-", input=f'#include "{first}"\n#include "{second}"\n')
         check("compile them apart" in p.stderr, f"{first.name}, {second.name} in one translation unit: {p.stderr}")
 
@@ -514,6 +557,7 @@ if not sys.argv[1:]:
     stubs()
     fields()
     one_program()
+    own_arena()
     one_unit()
     constants()
     scales()

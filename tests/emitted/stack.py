@@ -1,7 +1,7 @@
-"""Writes compiler/emit/stack.def: the bytes of stack that each kernel needs, with all that it calls, on each kind of target, by
-gcc's -fcallgraph-info=su. usage: stack.py HEADER... (takes minutes)
+"""Writes the rows of compiler/emit/stack.def of the kernels in some headers: the bytes of stack that each needs, with all that it
+calls, on each kind of target, by gcc's -fcallgraph-info=su. usage: stack.py HEADER... (takes minutes)
 
-deepest(FILE.ci) is also what the tests measure emitted code with."""
+The tests also measure emitted code by deepest(FILE.ci)."""
 import concurrent.futures
 import os
 import pathlib
@@ -12,9 +12,9 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RUNTIME = ROOT / "runtime-min"
-# A column -> by what and at which levels its targets' code is compiled, and what the entry takes at most, with the code of loops
-# and the kernels that are inlined into it: seen on the networks of tests/models. Which targets and columns there are,
-# compiler/base/target.def and target.h say.
+ROWS = ROOT / "compiler" / "emit" / "stack.def"
+# A column -> the C compiler and the levels for its targets' code, and an upper bound of the entry's own stack, with loops and the kernels
+# inlined into it, as measured on the networks of tests/models. compiler/base/target.def and target.h list the targets and columns.
 TOOLS = {
     "generic": ("gcc", ["-O0", "-Og", "-O2", "-O3"], 1664),
     "x86-64-v3": ("gcc", ["-Og", "-O3"], 2304),
@@ -39,7 +39,7 @@ TARGETS = {n: (column(c), flags) for n, c, flags in
 M4 = f"{TOOLS['cortex'][0]} {TARGETS['cortex-m4'][1]}"
 ENTRY = {c: TOOLS[c][2] for c in map(column, re.findall(r"^ +(STACK_\w+),$", (BASE / "target.h").read_text(), re.M))}
 WAYS = [(c, f"{TOOLS[c][0]} {flags} {level}") for c, flags in TARGETS.values() for level in TOOLS[c][1]]
-LEAST = 256     # kernels that need less have no row
+SMALLEST_ROW = 256     # kernels that need less have no row
 TYPES = re.compile(r"(_(b?f16|f32|f64|[iu](2|4|8|16|32|64)|b8|c64|c128|str|f8e\w+|f[46]e\w+))+$")
 
 
@@ -71,18 +71,26 @@ def measured(cc, header, folder):
     return {f: n for f, n in deepest(o.with_suffix(".ci")).items() if ":" not in f}
 
 
+def written():
+    """The rows of stack.def."""
+    rows = re.findall(r"^STACK\((\w+), (.+)\)$", ROWS.read_text(), re.M)
+    return {k: dict(zip(ENTRY, map(int, n.split(", ")))) for k, n in rows}
+
+
 def main(headers):
-    most = {"entry": dict(ENTRY), "others": dict.fromkeys(ENTRY, LEAST)}
+    found = {"entry": dict(ENTRY), "others": dict.fromkeys(ENTRY, SMALLEST_ROW)}
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         jobs = [(c, pool.submit(measured, cc, h, pathlib.Path(folder))) for h in headers for c, cc in WAYS]
         for column, job in jobs:
             for f, n in job.result().items():
-                row = most.setdefault(TYPES.sub("", f), dict.fromkeys(ENTRY, 0))
+                row = found.setdefault(TYPES.sub("", f), dict.fromkeys(ENTRY, 0))
                 row[column] = max(row[column], n)
-    for row in most.values():   # built for any processor
+    if {h.name for h in RUNTIME.glob("*.h") if re.search("^REGISTER_(KERNEL|FALLIBLE)", h.read_text(), re.M)} - set(headers):
+        found = written() | found   # the rows of other headers stay
+    for row in found.values():   # built for any processor
         row["generic"] = max(row["generic"], row["aarch64"], row["riscv64"])
-    rows = [f"STACK({k}, {', '.join(map(str, row.values()))})\n" for k, row in sorted(most.items()) if max(row.values()) > LEAST or k == "others"]
-    (ROOT / "compiler" / "emit" / "stack.def").write_text(
+    rows = [f"STACK({k}, {', '.join(map(str, row.values()))})\n" for k, row in sorted(found.items()) if max(row.values()) > SMALLEST_ROW or k == "others"]
+    ROWS.write_text(
         f"/* stack.def - STACK(kernel, {', '.join(ENTRY)}): an upper bound of\n"
         f" * the bytes of stack that a kernel uses, over all types and optimisation levels. Made by `make stack`. */\n" +
         "".join(rows))

@@ -17,9 +17,19 @@ CONVERTERS_EVERY ?= 100
 test-converters: setup $(EXPORTED)
 	$(call run-exported,converters,exporters,$(CONVERTERS),$(CONVERTERS_EVERY))
 
-# Layers, functions and small networks of PyTorch by both of its exporters, which need 6 GB of packages; as C one of EXPORTERS_EVERY.
-EXPORTERS = modules
+# Layers and functions of PyTorch, networks of transformers and of torchvision, by both of PyTorch's exporters, which need 6 GB of
+# packages; as C one of EXPORTERS_EVERY.
+EXPORTERS = modules language images
 EXPORTERS_EVERY ?= 10
 test-exporters: setup $(EXPORTED)
 	$(call run-exported,exporters,pytorch,$(EXPORTERS),$(EXPORTERS_EVERY))
-.PHONY: test-converters test-exporters
+
+# A decoder of 135 million parameters, exported by torch with its past: every token against ONNX Runtime, the time of both in turns.
+DECODER = $(B)/decoder/model.onnx
+TOKENS ?= 512
+test-decoder: setup all
+	@tests/exporters/setup $(CACHE) pytorch
+	@mkdir -p $(dir $(DECODER))
+	@[ $(DECODER) -nt tests/exporters/decoder.py ] || $(CACHE)/pytorch-venv/bin/python tests/exporters/decoder.py $(DECODER)
+	@PYTHONPATH=tests B=$(B) CC="$(CC)" $(CACHE)/pytorch-venv/bin/python tests/exporters/decoding.py $(DECODER) $(TOKENS)
+.PHONY: test-converters test-exporters test-decoder

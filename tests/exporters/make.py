@@ -22,8 +22,8 @@ from message import write_test
 
 HERE = pathlib.Path(__file__).resolve().parent
 # Each exporter has at least so many models.
-LEAST = {"scikit": 1300, "boosting": 155, "tools": 400, "modules": 320}
-PACKAGES = "onnx onnxruntime skl2onnx onnxmltools scikit-learn lightgbm xgboost-cpu catboost torch onnxscript".split()
+LEAST = {"scikit": 1300, "boosting": 155, "tools": 400, "modules": 320, "language": 214, "images": 90}
+PACKAGES = "onnx onnxruntime skl2onnx onnxmltools scikit-learn lightgbm xgboost-cpu catboost torch torchvision transformers onnxscript".split()
 jobs = []       # (name, function that makes the model and its inputs)
 
 

@@ -22,7 +22,7 @@ from cache import generated
 from message import write_test
 import draws  # noqa: F401  (the families of these join those of operators)
 import gradients  # noqa: F401
-import graphs  # noqa: F401
+import nets  # noqa: F401
 import images  # noqa: F401
 import joins  # noqa: F401
 import maps

@@ -4,7 +4,7 @@ import onnx
 from onnx import helper
 
 from differences import slope
-from graphs import Net, step
+from nets import Net, step
 from operators import F64, Case, family
 
 TRAINING = "ai.onnx.preview.training"
@@ -50,7 +50,7 @@ def gradient(m):
 
 
 @family(1)
-def gradient_of_turns(m):
+def gradient_of_iterations(m):
     """The sum of the numbers that a Scan computes from parts of x."""
     x = some(m, m.int(1, 3))
     made = number(m, x[0])

@@ -38,13 +38,13 @@ NEWEST_OF_RUNTIME = 24
 
 # Where the evaluators refuse, or compute something else, and are wrong: pattern of the model's name -> why.
 KNOWN = {
-    "ReduceLogSumExp": "of integers the runtime computes in integers",
-    "DynamicQuantizeLinear": "of an empty tensor the runtime takes the smallest of no numbers",
-    "QLinearSoftmax": "of an empty tensor the runtime gives a scalar",
-    "QLinearAveragePool": "the runtime rounds towards zero how many windows fit",
-    "ImageScaler": "the runtime wants a bias for each channel where one serves all",
-    "TreeEnsemble*": "most trees with shared nodes the runtime refuses, and the reference forgets base values and transforms",
-    "Scan_graph": "the runtime holds a state to the size that the body declares",
+    "ReduceLogSumExp": "the runtime computes it in integers if the input is of integers",
+    "DynamicQuantizeLinear": "the runtime takes the minimum of an empty tensor",
+    "QLinearSoftmax": "the runtime returns a scalar for an empty tensor",
+    "QLinearAveragePool": "the runtime rounds the number of windows towards zero",
+    "ImageScaler": "the runtime needs a bias for each channel, and does not broadcast one",
+    "TreeEnsemble*": "the runtime refuses most trees with shared nodes, and the reference forgets base values and transforms",
+    "Scan_graph": "the runtime requires a state to have the size that the body declares",
 }
 
 onnxruntime.set_default_logger_severity(4)

@@ -44,7 +44,7 @@ def known_count(node, nodes):
 
 
 def names_read(node):
-    """By it, and by the graphs inside it."""
+    """The names that a node and the graphs inside it read."""
     for name in node.input:
         yield name
     for a in node.attribute:

@@ -430,9 +430,9 @@ def pad(m):
     mode = m.one(["constant", "constant", "reflect", "edge", "wrap"])
     axes = m.axes(x.ndim, 1) if m.chance(0.5) else None
     over = axes or range(x.ndim)
-    most = [x.shape[a] - 1 if mode == "reflect" else 3 for a in over]
-    low = [m.int(-1 if mode == "constant" and x.shape[a] > 2 else 0, k) for a, k in zip(over, most)]
-    high = [m.int(-1 if mode == "constant" and x.shape[a] > 2 else 0, k) for a, k in zip(over, most)]
+    max_pad = [x.shape[a] - 1 if mode == "reflect" else 3 for a in over]
+    low = [m.int(-1 if mode == "constant" and x.shape[a] > 2 else 0, k) for a, k in zip(over, max_pad)]
+    high = [m.int(-1 if mode == "constant" and x.shape[a] > 2 else 0, k) for a, k in zip(over, max_pad)]
     value = m.array(t, ()) if mode == "constant" and m.chance(0.6) else None
     since = 19 if mode == "wrap" else 18 if axes else 13
     return Case("Pad", [x, ints(*low, *high), value, ints(*axes) if axes else None], {"mode": mode}, consts=(1, 2, 3), since=since)

@@ -2,7 +2,7 @@
 
 from onnx import helper
 
-from programs import MOST_DEPTH, B, F, Graph, I, Outside, Value, results_of, step, value_info
+from programs import MAX_DEPTH, B, F, Graph, I, Outside, Value, results_of, step, value_info
 
 
 # ---- sequences ------------------------------------------------------------------------------------------------------------
@@ -66,7 +66,7 @@ def one_of(g, condition, branch, arguments, rank, sequence):
 @step(1)
 def chosen(g):
     """A sequence whose length depends on a branch."""
-    if g.depth == MOST_DEPTH:
+    if g.depth == MAX_DEPTH:
         return
     v = g.floats(1, 2)
 
@@ -81,7 +81,7 @@ def chosen(g):
 @step(1)
 def gathered(g):
     """A sequence that a loop extends in every iteration."""
-    if g.depth == MOST_DEPTH:
+    if g.depth == MAX_DEPTH:
         return
     v, turns = g.floats(1, 2), g.number(3)
     s = Value(g.program.name(), F, [None] * v.rank, True)
@@ -102,7 +102,7 @@ def gathered(g):
 def mapped(g):
     """A sequence becomes one or two others, element by element; the body sees tensors, and the elements of a second sequence."""
     fit = [v for v in g.values if v.sequence]
-    if not fit or g.depth == MOST_DEPTH:
+    if not fit or g.depth == MAX_DEPTH:
         return
     s = g.m.one(fit)
     more = [s if g.m.chance(0.3) else g.floats(0, 2) for _ in range(g.m.int(0, 1))]
@@ -138,7 +138,7 @@ def read_optional(g, o):
     kind = g.m.one("has take guarded guarded".split())
     if kind != "take":
         has = g.do("OptionalHasElement", [o], (B, ()))
-        if kind == "has" or o.sequence or g.depth == MOST_DEPTH:
+        if kind == "has" or o.sequence or g.depth == MAX_DEPTH:
             g.do("Cast", [has], (F, ()), to=F)
             return
         inside = Graph(g.program, g)
@@ -179,8 +179,8 @@ def from_optional(g):
 
 @step(2)
 def perhaps(g):
-    """A branch decides whether it has an element."""
-    if g.depth == MOST_DEPTH:
+    """An optional of which a branch decides whether it has an element."""
+    if g.depth == MAX_DEPTH:
         return
     v, condition = held(g), g.condition()
     full = g.m.int(1, 3)  # the branches in which it has one
@@ -194,8 +194,8 @@ def perhaps(g):
 
 @step(1)
 def carried(g):
-    """A loop carries it: every iteration looks at it, and puts something else of the same sizes into it."""
-    if g.depth == MOST_DEPTH:
+    """An optional that a loop carries: every iteration reads it, and replaces its element by another of the same sizes."""
+    if g.depth == MAX_DEPTH:
         return
     v, turns = g.floats(1, 2), g.number(2)
     start = optional(g, v, g.m.chance(0.5))

@@ -6,6 +6,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from graphs import names_read
+
 F, I, B = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 TYPES = {F: np.float32, I: np.int64, B: np.bool_}
 VERSION = 20
@@ -76,8 +78,8 @@ class Graph:
         fit = [w for w in self.values if w is not v and w.kind == F and not w.sequence and w.sizes == v.sizes]
         return self.m.one(fit) if fit and self.m.chance(0.8) else self.do(self.m.one(["Neg", "Tanh", "Abs"]), [v], (F, v.sizes))
 
-    def number(self, most=4):
-        """A run-time integer from 0 to `most`."""
+    def number(self, high=4):
+        """A run-time integer from 0 to `high`."""
         kind = self.m.one("positive places input size".split())
         given = self.some(I, 0, 0)
         if kind == "input" and given:
@@ -89,7 +91,7 @@ class Graph:
             chosen = self.do("Greater", [v, self.constant(self.m.one([0.0, 0.3]), F)], (B, v.sizes))
             n = self.do("ReduceSum", [self.do("Cast", [chosen], (I, v.sizes), to=I)], (I, ()), keepdims=0)
         n = self.do("Abs", [n], (I, ())) if n is given else n
-        return self.do("Mod", [n, self.constant(most + 1)], (I, ()))
+        return self.do("Mod", [n, self.constant(high + 1)], (I, ()))
 
     def row(self, number):
         return self.do("Reshape", [number, self.constant([1])], (I, (1,)))
@@ -331,7 +333,7 @@ def boxes(g):
 
 @step(1)
 def divide(g):
-    """By a number that is 0 in some runs."""
+    """A division by a number that is 0 in some runs."""
     n, by = g.number(), g.number(3)
     by = by if g.m.chance(0.5) else g.do("Add", [by, g.constant(1)], (I, ()))
     if g.m.chance(0.3):
@@ -360,7 +362,7 @@ def scatter(g):
 
 # ---- graphs in nodes ------------------------------------------------------------------------------------------------------
 
-MOST_DEPTH = 3
+MAX_DEPTH = 3
 
 
 def results_of(g, wanted):
@@ -375,7 +377,7 @@ def results_of(g, wanted):
 
 @step(4)
 def branches(g):
-    if g.depth == MOST_DEPTH:
+    if g.depth == MAX_DEPTH:
         return
     condition = g.condition()
     wanted = [(F, g.m.int(0, 2)) for _ in range(g.m.int(1, 2))]
@@ -393,7 +395,7 @@ def branches(g):
 @step(3)
 def ranks(g):
     """A value of one rank or another, whose readers' results have such ranks, too, until they have one."""
-    if g.depth == MOST_DEPTH:
+    if g.depth == MAX_DEPTH:
         return
     m, v, condition = g.m, g.floats(1, 3), g.condition()
 
@@ -454,7 +456,7 @@ def known_outside(g):
 
 @step(4)
 def loops(g):
-    if g.depth == MOST_DEPTH:
+    if g.depth == MAX_DEPTH:
         return
     states = [g.floats(0, 2) for _ in range(g.m.int(0, 2))]
     turns = g.number(3) if g.m.chance(0.7) else g.constant(g.m.int(0, 3))
@@ -490,7 +492,7 @@ def loops(g):
 
 @step(3)
 def scans(g):
-    if g.depth == MOST_DEPTH:
+    if g.depth == MAX_DEPTH:
         return
     over = g.floats(1, 2)
     states = [g.floats(0, 1) for _ in range(g.m.int(0, 1))]
@@ -527,7 +529,7 @@ class Outside:
     """The graph of a function's body, where only the parameter is visible."""
 
     def __init__(self, v):
-        self.values, self.optionals, self.depth = [v], [], MOST_DEPTH - 2
+        self.values, self.optionals, self.depth = [v], [], MAX_DEPTH - 2
 
 
 @step(3)
@@ -570,7 +572,7 @@ class Program:
         made = [v for v in g.values[len(self.inputs):] if not v.sequence] or [g.identity(self.inputs[0])]
         self.outputs = list(dict.fromkeys(made[-1 - int(len(made) * m.rng.random() ** 2)] for _ in range(m.int(1, 3))))
         nodes = needed(g.nodes, {v.name for v in self.outputs})
-        read = {x for n in nodes for x in inputs_of(n)}
+        read = {x for n in nodes for x in names_read(n)}
         self.inputs = [v for v in self.inputs if v.name in read]
         self.words = {d: words[d] for v in self.inputs for d in v.sizes if isinstance(d, str)}
         declared = [helper.make_tensor_value_info(v.name, v.kind, v.sizes) for v in self.inputs]
@@ -597,14 +599,6 @@ class Program:
         return f"w{self.count}"
 
 
-def inputs_of(node):
-    yield from node.input
-    for a in node.attribute:
-        for n in a.g.node:
-            yield from inputs_of(n)
-        yield from (y.name for y in a.g.output)
-
-
 def all_nodes(nodes):
     for n in nodes:
         yield n
@@ -613,13 +607,13 @@ def all_nodes(nodes):
 
 
 def needed(nodes, wanted):
-    """Without unused nodes, in nested graphs, too: ONNX Runtime may fail in nodes that need not be computed."""
+    """The nodes without unused ones, also in nested graphs: ONNX Runtime may fail in nodes that need not be computed."""
     kept = []
     for n in reversed(nodes):
         if wanted & set(n.output):
             drop_unread(n, wanted)
             kept.append(n)
-            wanted |= set(inputs_of(n))
+            wanted |= set(names_read(n))
     return kept[::-1]
 
 

@@ -143,11 +143,11 @@ def always(_):
     return True
 
 
-# (operators, condition, what is right, reason). The first line that holds counts; without one the two have to agree.
+# (operators, condition, what is right, reason). The first line whose condition holds applies; without one the two have to agree.
 RECORDED = [
-    ("Slice", always, slice_by_text, "ORT takes an end of INT_MAX with a step back as all of it; numpy has nothing before the first"),
-    ("GroupNormalization", always, group_norm_by_text, "both take the variance as a difference, of which nothing may be left"),
-    ("Cast", beyond_integers, NOBODY, "the text leaves open what a number becomes that the integers do not have"),
+    ("Slice", always, slice_by_text, "ORT selects the whole axis for an end of INT_MAX with a negative step; numpy selects nothing"),
+    ("GroupNormalization", always, group_norm_by_text, "both compute the variance as a difference, which may cancel out"),
+    ("Cast", beyond_integers, NOBODY, "the text does not define the cast of a number that the integer type lacks"),
     ("DictVectorizer", always, dict_vectorizer_by_text, "ORT gives a row of two dimensions; the text has one"),
     ("CastMap", runtime_takes_no_such_map, cast_map_by_text, "ORT's Python interface has maps of float, and no empty ones"),
     ("CastMap", has("cast_to", "TO_STRING"), cast_map_by_text, "ORT writes six digits after the point, whatever the number"),
@@ -158,8 +158,8 @@ RECORDED = [
     ("Conv", does_not_fit, NOBODY, "the window does not fit"),
     ("ReduceL2 ReduceL1 ReduceLogSumExp ReduceSumSquare ReduceSum ReduceMean ReduceProd ReduceLogSum ReduceMax ReduceMin",
      is_empty, NOBODY, "of nothing, over all axes: ORT leaves the shape as it is"),
-    ("ReduceLogSum", integer_without_logarithm, NOBODY, "what integer the logarithm of 0 or less is"),
-    ("ReduceLogSumExp", of_integers, log_sum_exp_by_text, "ORT cuts each power off, and the logarithm before it adds the largest"),
+    ("ReduceLogSum", integer_without_logarithm, NOBODY, "the text does not define the logarithm of 0 or less as an integer"),
+    ("ReduceLogSumExp", of_integers, log_sum_exp_by_text, "ORT truncates each power, and the logarithm before it adds the maximum"),
     ("MaxPool AveragePool LpPool", window_leaves_gaps, NOBODY, "both let padding become negative where the stride exceeds the window"),
     ("MaxPool AveragePool LpPool", always, RUNTIME, "the reference is wrong about automatic padding with dilations, ceil_mode and 1-norms"),
     ("MatMul Gemm", is_empty, REFERENCE, "a sum of nothing is 0; ORT leaves what was in memory"),
@@ -176,11 +176,11 @@ RECORDED = [
     ("TreeEnsembleClassifier", lambda c: two_labels(c) and not one_of_two(c), REFERENCE,
      "two classes with a number each: ORT gives labels that are none of the model's"),
     ("TreeEnsembleClassifier TreeEnsembleRegressor", always, RUNTIME, "the reference forgets base values, and 0 or 1 of one number"),
-    ("TreeEnsemble", always, RUNTIME, "the reference leaves post_transform out, and has the limits of the type where no leaf speaks"),
-    ("Loop", always, RUNTIME, "the reference joins what a body gives out where it has to be stacked"),
+    ("TreeEnsemble", always, RUNTIME, "the reference ignores post_transform, and returns the type's limits for targets without a leaf"),
+    ("Loop", always, RUNTIME, "the reference concatenates scan outputs, which have to be stacked"),
     ("Optional", always, RUNTIME, "the reference makes a list of the tensor"),
-    ("StringNormalizer", always, RUNTIME, "the reference takes accents off, and leaves an axis of nothing"),
-    ("StringSplit", lambda c: "" in c.inputs[0], NOBODY, "into how many pieces an empty text falls; ORT has none, the reference one"),
+    ("StringNormalizer", always, RUNTIME, "the reference removes accents, and may leave an empty axis"),
+    ("StringSplit", lambda c: "" in c.inputs[0], NOBODY, "the text does not define the number of pieces of an empty string: ORT has none, the reference one"),
     ("Sequence", always, RUNTIME, "in the reference an insertion changes its operand, too"),
     ("SplitToSequence", always, REFERENCE, "ORT drops the axis with keepdims = 0 although `split` is given"),
     ("AffineGrid", has("align_corners", 1), REFERENCE, "ORT places the only row of an axis of 1 elsewhere"),

@@ -68,9 +68,27 @@ class Exact(Shaken):
         self.node("CastLike", [n.output[0], x], y)
 
 
+class Apart(Shaken):
+    """The positive terms of a sum, then the negative ones: a term that vanishes beside a large one may remain in another order."""
+
+    def rounded(self, n):
+        if n.op_type != "ReduceSum":
+            self.nodes.append(n)
+            return
+        zero = self.node("CastLike", [self.node("Constant", [], value_int=0), n.input[0]])
+        sums = [self.node("ReduceSum", [self.node("Max", [x, zero]), *n.input[1:]], keepdims=keeps(n))
+                for x in (n.input[0], self.node("Neg", [n.input[0]]))]
+        self.node("Sub", sums, n.output[0])
+
+
+def keeps(n):
+    return next((a.i for a in n.attribute if a.name == "keepdims"), 1)
+
+
 def others(model):
     """Models that are as correct as this one."""
     yield changed(model, Exact(0))
+    yield changed(model, Apart(0))
     for seed in range(8):
         yield changed(model, Shaken(seed))
 

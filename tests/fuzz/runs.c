@@ -1,6 +1,6 @@
 /* runs.c - many models in one process, good and bad ones in any order, in one thread and then in two at once: each
- * gives the command's files and messages. * usage: runs ONNXCC FOLDER SEED COUNT MODEL ...     FOLDER: for output;
- * COUNT: of cases, drawn at random */
+ * gives the command's files and messages.
+ * usage: runs ONNXCC FOLDER SEED COUNT MODEL ...     FOLDER: for output; COUNT: of cases, drawn at random */
 #include "compile.h"
 #include "ir/symbol.h"
 #include "libonnxcc.h"
@@ -17,14 +17,14 @@
 
 /* Variants of a model: unchanged; with bounds of its sizes; so large that it fails in a late stage; with a byte of the
  * file changed; truncated. */
-enum { AS_IT_IS, BOUNDED, TOO_LARGE, DAMAGED, CUT, N_WAYS, MOST_DIMS = 64, THREADS = 2 };
+enum { AS_IT_IS, BOUNDED, TOO_LARGE, DAMAGED, CUT, N_WAYS, MAX_DIMS = 64, THREADS = 2 };
 
 typedef struct Case {
     const char *model;
     int way;
     char *bytes;
     size_t n;
-    const char *words[8 + 2 * MOST_DIMS];
+    const char *words[8 + 2 * MAX_DIMS];
     int n_words;
     uint64_t expected;
 } Case;
@@ -79,7 +79,7 @@ static void add_bounds(void *arg)
 {
     Case *c = arg;
     parse_bytes("m.onnx", c->bytes, c->n, NULL);
-    for (int i = 0; i < symbol_count() && c->n_words < 2 * MOST_DIMS; i++) {
+    for (int i = 0; i < symbol_count() && c->n_words < 2 * MAX_DIMS; i++) {
         const char *s = symbol_at(i)->name->s;
         if (!symbol_at(i)->user || !*s || strpbrk(s, "=<"))
             continue;
@@ -139,7 +139,7 @@ static void be_command(Case *c)
 {
     if (chdir(folder) || !freopen("said", "w", stderr) || !freopen("report", "w", stdout))
         _exit(99);
-    const char *words[16 + 2 * MOST_DIMS] = {onnxcc, "m.onnx"};
+    const char *words[16 + 2 * MAX_DIMS] = {onnxcc, "m.onnx"};
     memcpy(words + 2, c->words, sizeof c->words);
     execv(onnxcc, (char **)(uintptr_t)words);
     _exit(98);

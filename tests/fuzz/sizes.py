@@ -114,7 +114,7 @@ def program(header, model, sizes):
     arguments = re.search(r"int m_run_at\(void \*arena,? ?([^;]*)\);", header.replace("\n", " ")).group(1).split(", ")
     types = [a.rsplit("*", 1)[0].replace("const ", "").strip() for a in arguments]
     inputs = model.graph.input
-    lines = [f"const long {s} = mode == 1 && rand() % 4 ? {was} : mode ? rand() % {most + 1} : {was};" for s, (was, most) in sizes.items()]
+    lines = [f"const long {s} = mode == 1 && rand() % 4 ? {was} : mode ? rand() % {bound + 1} : {was};" for s, (was, bound) in sizes.items()]
     for i, v in enumerate(inputs):
         count = " * ".join(["1", *(d.dim_param or str(d.dim_value) for d in v.type.tensor_type.shape.dim)])
         low = 3 if types[i] in ("float", "double") else 0
@@ -159,7 +159,7 @@ def wrong(name, model, build):
     os.makedirs(work, exist_ok=True)
     path = {name: os.path.join(work, name) for name in ("m.onnx", "m.c", "m.h", "main.c", "main")}
     onnx.save(model, path["m.onnx"])
-    bounds = [x for s, (_, most) in sizes.items() for x in ("--dim", f"{s}<={most}")]
+    bounds = [x for s, (_, bound) in sizes.items() for x in ("--dim", f"{s}<={bound}")]
     asked, n = True, 0
     while asked and n < 4:  # bounds of sizes that the run finds out
         p = subprocess.run([f"{build}/onnxcc", path["m.onnx"], "-o", path["m.c"], "--single", *bounds], capture_output=True, text=True)

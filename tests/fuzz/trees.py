@@ -20,7 +20,7 @@ def samples(m, features, missing, types):
 
 
 def weights(m, n, post):
-    """Of n leaves or base values; PROBIT is defined between 0 and 1."""
+    """Random weights of n leaves, or n base values, from 0 to 1 for PROBIT, which is defined only there."""
     return [float(v) for v in m.array(F32, (n,), low=0.0 if post == "PROBIT" else -1.0, high=0.15 if post == "PROBIT" else 1.0)]
 
 

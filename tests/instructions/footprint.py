@@ -54,16 +54,16 @@ def main():
             check(arena <= bound + MORE, f"{core}, {name}: an arena of {arena} bytes, {bound} of tensors")
             print(f"{core:12}{name:18} arena {arena:6} of {bound:6} + {MORE}", end="")
             if core == "cortex-m4":
-                for level, most in TEXT.items():
+                for level, limit in TEXT.items():
                     s = sizes(c, core, level)
                     check(s[".data"] == 0, f"{name}, {level}: {s['.data']} bytes of .data")
-                    check(name != "ds_cnn_qdq" or text(s) <= most, f"{name}, {level}: {text(s)} bytes of text, more than {most}")
+                    check(name != "ds_cnn_qdq" or text(s) <= limit, f"{name}, {level}: {text(s)} bytes of text, more than {limit}")
                     print(f", text {text(s)} at {level}", end="")
             print()
     whole = emitted(models["ds_cnn_qdq"], "cortex-m4", *INTEGERS)
     floats = set(re.findall(r"\b[a-z]\w*_f32\w*(?=\()|^#define [TU] f32$", whole.read_text(), re.M))
     check(not floats, f"a model of integers has {floats}")
-    check(all(text(sizes(whole, "cortex-m4", level)) <= most for level, most in TEXT.items()), "a model of integers has more text")
+    check(all(text(sizes(whole, "cortex-m4", level)) <= limit for level, limit in TEXT.items()), "a model of integers has more text")
     print(f"footprint: {counts[True]} passed, {counts[False]} failed")
     return bool(counts[False])
 

@@ -1,12 +1,14 @@
-"""Instructions per inference of MLPerf Tiny's four networks in 8-bit integers, on small processors in QEMU: instructions.py SUITE
-[MODEL...]
+"""Instructions per inference of MLPerf Tiny's four networks, in 8-bit integers and in float32, on small processors in QEMU:
+instructions.py [CORE...] [TYPE...] [NETWORK...]
 
-Outputs have the bits of the compiler's evaluator, and are within the models' tolerance of ONNX Runtime's. figures.txt has the counts:
-more than one in a hundred above them is a failure; UPDATE=1 writes it. PROFILE=1 prints where the instructions go."""
+Outputs have the bits of the compiler's evaluator where the processor rounds as it does, and are within the models' tolerance of ONNX
+Runtime's. figures.txt has the counts: more than one in a hundred above them is a failure; UPDATE=1 writes it. PROFILE=1 prints where
+the instructions go."""
 import bisect
 import collections
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -23,8 +25,12 @@ BUILD = pathlib.Path(os.environ["B"]).resolve()
 WORK = BUILD / "instructions"
 BOARD = HERE.parent / "machines"
 FIGURES = HERE / "figures.txt"
-NETWORKS = {"image": "resnet8_qdq", "keyword": "ds_cnn_qdq", "wake word": "mobilenet_v1_qdq", "anomaly": "autoencoder_qdq"}
+NETWORKS = {"image": "resnet8", "keyword": "ds_cnn", "wake-word": "mobilenet_v1", "anomaly": "autoencoder"}
+TYPES = {"int8": "_qdq", "float32": ""}
 CORES = ["riscv32", "cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m33", "cortex-m7", "cortex-m55"]
+CONVOLUTIONAL = list(NETWORKS)[:3]
+FLOATS = ["cortex-m4", "cortex-m33", "cortex-m7", "cortex-m55"]
+FUSED = ["cortex-m55"]      # float32 products are added without being rounded
 WORSE = 1.01
 
 MAIN = """#include <stdint.h>
@@ -120,26 +126,45 @@ def evaluated(name, model, y):
 
 
 def known():
-    """{core: {network: instructions}}"""
+    """{(core, type): {network: instructions}}"""
     rows = [line.split() for line in FIGURES.read_text().splitlines() if line and line[0] != "#"] if FIGURES.exists() else []
-    return {r[0]: dict(zip(NETWORKS, map(int, r[1:]))) for r in rows}
+    return {tuple(r[:2]): dict(zip(NETWORKS, map(int, r[2:6]))) for r in rows}
 
 
-def write(figures):
-    text = "# Instructions per inference, made by `make test-instructions UPDATE=1`.\n"
-    text += f"# {'':10}" + "".join(f"{n.replace(' ', '-'):>12}" for n in NETWORKS) + "\n"
-    FIGURES.write_text(text + "".join(f"{c:12}" + "".join(f"{r.get(n, 0):12}" for n in NETWORKS) + "\n" for c, r in figures.items()))
+def line(title, row, macs):
+    """A row of the table: instructions of all networks, then those for a multiplication of each, and of the convolutional ones."""
+    each = [f"{row[n] / macs[n]:.3f}" if row.get(n) else "-" for n in NETWORKS]
+    if all(row.get(n) for n in CONVOLUTIONAL):
+        each.append(f"{sum(row[n] for n in CONVOLUTIONAL) / sum(macs[n] for n in CONVOLUTIONAL):.3f}")
+    return f"{title:23}" + "".join(f"{row.get(n, 0):11}" for n in NETWORKS) + " " + "".join(f"{e:>8}" for e in each)
 
 
-def one(core, network, model):
+def write(figures, macs):
+    text = "# Instructions per inference, those for each multiplication, and for one of the first three; by `make test-instructions UPDATE=1`.\n"
+    text += f"#{'':22}" + "".join(f"{n:>11}" for n in NETWORKS) + "\n"
+    text += "# multiplications      " + "".join(f"{macs[n]:11}" for n in NETWORKS) + "\n"
+    FIGURES.write_text(text + "".join(line(f"{c:14} {t}", r, macs) + "\n" for (c, t), r in sorted(figures.items(), key=order)))
+
+
+def order(item):
+    core, kind = item[0]
+    return list(TYPES).index(kind), CORES.index(core)
+
+
+def multiplications(model):
+    text = run(BUILD / "onnxcc", model.folder / "model.onnx", "-o", WORK / "macs.c", "--report")
+    return int(re.search(r"\bmacs=(\d+)", text)[1])
+
+
+def one(core, kind, network, model):
     """(instructions, what is wrong)"""
     machine = MACHINES[core]
     folder = WORK / core / model.name
     y, functions = count(folder, machine, build(folder, machine, model))
     if "PROFILE" in os.environ:
         for f, n in functions.most_common(12):
-            print(f"    {core} {network}: {n:10} {f}")
-    wrong = evaluated(f"{core}-{model.name}", model, y)
+            print(f"    {core} {kind} {network}: {n:10} {f}")
+    wrong = "" if kind == "float32" and core in FUSED else evaluated(f"{core}-{model.name}", model, y)
     want = load_tensor(model.folder / "test_data_set_0" / "output_0.pb")
     if error_of(y.reshape(want.shape), want) > model.tolerance:
         wrong += "other numbers than ONNX Runtime's"
@@ -160,25 +185,27 @@ def scaled():
 def main(*chosen):
     WORK.mkdir(parents=True, exist_ok=True)
     run("gcc", "-O2", "-shared", "-fPIC", "-Wall", "-Wextra", HERE / "count.c", "-o", WORK / "count.so")
-    models = {m.name: m for m in fetch.fetch(list(NETWORKS.values()))}
+    models = {m.name: m for m in fetch.fetch([n + t for n in NETWORKS.values() for t in TYPES.values()])}
+    macs = {n: multiplications(models[name]) for n, name in NETWORKS.items()}
     before, figures, failures = known(), known(), scaled()
-    cores = [c for c in chosen if c in MACHINES] or CORES
     passed = int(not failures)
-    print(f"{'':12}" + "".join(f"{n:>12}" for n in NETWORKS))
-    for core in cores:
-        row = figures.setdefault(core, {})
-        for network, name in NETWORKS.items():
-            if set(chosen) - set(cores) and network not in chosen:
-                continue
-            row[network], wrong = one(core, network, models[name])
-            limit = before.get(core, {}).get(network, 0) * WORSE
-            if row[network] > limit and "UPDATE" not in os.environ:
-                wrong += f"{row[network]} instructions, more than {before.get(core, {}).get(network)} and one in a hundred"
-            failures += [f"FAILED {core}, {network}: {wrong}"] if wrong else []
+
+    def some(names):
+        return [n for n in names if n in chosen] or names
+
+    print(f"{'':23}" + "".join(f"{n:>11}" for n in NETWORKS))
+    for kind, core in ((k, c) for k in some(list(TYPES)) for c in some(CORES) if k == "int8" or c in FLOATS):
+        row = figures.setdefault((core, kind), {})
+        for network in some(list(NETWORKS)):
+            row[network], wrong = one(core, kind, network, models[NETWORKS[network] + TYPES[kind]])
+            most = before.get((core, kind), {}).get(network, 0)
+            if row[network] > most * WORSE and "UPDATE" not in os.environ:
+                wrong += f"{row[network]} instructions, more than {most} and one in a hundred"
+            failures += [f"FAILED {core}, {kind}, {network}: {wrong}"] if wrong else []
             passed += not wrong
-        print(f"{core:12}" + "".join(f"{row.get(n, 0) / 1e6:12.3f}" for n in NETWORKS), flush=True)
+        print(line(f"{core:14} {kind}", row, macs), flush=True)
     if "UPDATE" in os.environ:
-        write(figures)
+        write(figures, macs)
     for f in failures:
         print(f)
     print(f"instructions: {passed} passed, {len(failures)} failed")

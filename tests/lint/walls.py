@@ -11,17 +11,18 @@ from find import parts_said
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 B = os.environ["B"]
-FILE_LINES, FUNCTION_LINES, COLUMNS = 750, 100, 160     # the budget is 500, a screen, 120; here it ends
+FILE_LINES, FUNCTION_LINES, COLUMNS = 750, 100, 160     # limits; the aims are 500 lines, a screen, 120 columns
 MAY_BE_ASKED = {"memcpy", "memset", "memmove", "_GLOBAL_OFFSET_TABLE_"}
 RUNTIME_INCLUDES = {"stddef.h", "stdint.h"}
 FAMILIES = ("compiler/ops/", "compiler/gradient/")      # where operators' names are allowed
 NAMES_SEEN = ("quote.c", "eval.c")                      # files of compiler/emit that may read names: the one that escapes them, and one that prints no C
-# The rooms of the compiler: each may include and call only those of a lower number, and itself.
-ROOMS = {"base": 0, "ir": 1, "read": 2, "passes": 3, "ops": 3, "gradient": 3, "memory": 4, "plain": 1, "emit": 5, "": 6, "verify": 6}
+# The folders of the compiler, numbered: each includes and calls only files of its own number or a lower one.
+FOLDERS = {"base": 0, "ir": 1, "read": 2, "passes": 3, "ops": 3, "gradient": 3, "memory": 4, "plain": 1, "emit": 5, "": 6, "verify": 6}
 # Files that call each other, as what they process is nested: an attribute is read by its node's graph, and may be a graph; the
-# gradient of a Loop or an If is that of the nodes in its graphs, which may be Loops and Ifs.
+# gradient of a Loop or an If is that of the nodes in its graphs, which may be Loops and Ifs; a declaration in C has expressions (sizes,
+# initial values), and an expression or a statement may have declarations. In one file, each pair would be beyond the budget of 500 lines.
 RECURSIVE = ["read/parse_attr read/parse_graph", "gradient/control gradient/gradient", "plain/parse plain/parse_top"]
-# Headers that declare functions of files elsewhere: what schemas may use, of the passes and of each other (ops.h); what passes need
+# Headers that declare functions of files in other folders: services of the passes that schemas may use (ops.h), and what the passes need
 # from the files that may name operators.
 SERVICES = {"ir/ops.h", "ir/spatial.h", "passes/alternatives.h", "passes/container.h"}
 VECTOR_INCLUDES = re.compile(r"\w+intrin\.h|arm_(neon|mve|acle)\.h|wasm_simd128\.h")
@@ -125,10 +126,10 @@ def layout(files):
         find(file, line, "`make format` would change it")
 
 
-def room(file):
-    """The number in ROOMS of a file of the compiler."""
+def layer(file):
+    """The number in FOLDERS of a file of the compiler."""
     parts = file.split("/")
-    return ROOMS[parts[1] if len(parts) == 3 else ""]
+    return FOLDERS[parts[1] if len(parts) == 3 else ""]
 
 
 def includes_go_down(files):
@@ -137,12 +138,12 @@ def includes_go_down(files):
             continue
         for i, line in enumerate(text.split("\n"), 1):
             m = re.match(r'#include "(\w+/\w+\.\w+|onnxcc\.h|compile\.h)"', line)
-            if m and f"compiler/{m[1]}" in files and room(f"compiler/{m[1]}") > room(file):
-                find(file, i, f"{m[1]} belongs to a room above")
+            if m and f"compiler/{m[1]}" in files and layer(f"compiler/{m[1]}") > layer(file):
+                find(file, i, f"{m[1]} belongs to a folder that comes later")
 
 
 def compiler_symbols(files):
-    """The symbols that each source file of the compiler defines, and those that it asks for: {symbol: file}, [(file, symbol)]."""
+    """The symbols that source files of the compiler define, {symbol: file}, and those that they leave undefined, [(file, symbol)]."""
     defined, asked = {}, []
     for source in files:
         if not re.fullmatch(r"compiler/(\w+/)?\w+\.c", source):
@@ -158,10 +159,10 @@ def compiler_symbols(files):
 
 
 def symbols_go_down(defined, asked):
-    """The same for the undefined symbols of objects."""
+    """No file refers to a symbol of a folder with a higher number."""
     for source, symbol in asked:
-        if symbol in defined and room(defined[symbol]) > room(source):
-            find(source, 1, f"asks for {symbol} of {defined[symbol]}, a room above")
+        if symbol in defined and layer(defined[symbol]) > layer(source):
+            find(source, 1, f"refers to {symbol} of {defined[symbol]}, in a folder that comes later")
 
 
 def circles(edges):
@@ -195,11 +196,12 @@ def no_circles(files, defined, asked):
 
 
 def headers_declare(files, defined):
-    """Each function is declared in the header of its file or folder (wire_field in the one that nanopb writes)."""
+    """Each function is declared in the header of its file or folder (wire_field in the one that nanopb writes), or by a table
+    there that is included as declarations, as the last word of its row."""
     declared = {}
     for file, text in files.items():
         if re.fullmatch(r"compiler/(\w+/)?\w+\.(h|def)", file):
-            for word in re.findall(r"\b(\w+)(?=\(|\[|;)", without_comments(text)):
+            for word in re.findall(r"\b(\w+)(?=\(|\[|;" + (r"|\)$)" if file.endswith(".def") else ")"), without_comments(text), re.M):
                 declared.setdefault(word, set()).add(file)
     for symbol, file in defined.items():
         headers = declared.get(symbol, set())
@@ -238,14 +240,15 @@ def targets_are_run(rows, machines, readme):
 
 
 def types_have_one_meaning(files):
-    """No two structs of the compiler have the same name."""
+    """No two types of the compiler have the same name."""
     seen = {}
     for file, text in files.items():
         if not re.fullmatch(r"compiler/(\w+/)?\w+\.[ch]", file):
             continue
-        for m in re.finditer(r"^(?:typedef )?(?:struct|union|enum) (\w+) \{", text, re.M):
-            if seen.setdefault(m[1], file) != file:
-                find(file, text[:m.start()].count("\n") + 1, f"{m[1]} is a type of {seen[m[1]]}, too")
+        for m in re.finditer(r"^(?:(?:typedef )?(?:struct|union|enum) (\w+) \{|\} (\w+);|typedef VEC\(.*\) (\w+);)", text, re.M):
+            name = m[1] or m[2] or m[3]
+            if seen.setdefault(name, file) != file:
+                find(file, text[:m.start()].count("\n") + 1, f"{name} is a type of {seen[name]}, too")
 
 
 def types_are_complete(rows, runtime, tested):
@@ -274,13 +277,29 @@ def kernels_have_own_names(files):
 
 
 def parts_have_tests(files):
-    """Each part of the compiler, or its room, is named by a test, so that `make test T=PART` runs one; ops and gradient have the tests
+    """Each part of the compiler, or its folder, is named by a test, so that `make test T=PART` runs one; ops and gradient have the tests
     of their operators."""
     said = {p for f, text in files.items() if f.startswith("tests/") for _, parts in parts_said(text) for p in parts}
     for file in files:
         part = re.fullmatch(r"compiler/((?:(?!ops|gradient)\w+)/\w+)\.c", file)
         if part and not {part[1], part[1].split("/")[0]} & said:
             find(file, 1, "no test says `Parts:` with it")
+
+
+def modules_have_one_place(files):
+    """A module that a test imports is one file: tests/ and the rooms that a room puts on its path have no other of that name
+    (but for run.py, the program of a room)."""
+    modules = {f: re.findall(r"^\s*(?:import|from) (\w+)", text, re.M) for f, text in files.items() if re.fullmatch(r"tests/(?:\w[\w-]*/)?\w+\.py", f)}
+    rooms = {f.split("/")[1] for f in modules if f.count("/") == 2}
+    for room in rooms:
+        own = [f for f in files if f.startswith(f"tests/{room}/") and f.endswith((".py", ".mk"))]
+        paths = "\n".join(line for f in own for line in files[f].splitlines() if "sys.path" in line or "PYTHONPATH" in line)
+        there = [f"tests/{room}/", "tests/"] + [f"tests/{r}/" for r in rooms - {room} if re.search(rf'"{r}"|tests/{r}\b', paths)]
+        imported = {name for f, names in modules.items() if any(f.startswith(p) and "/" not in f[len(p):] for p in there) for name in names}
+        for name in sorted(imported - {"run"}):
+            found = [p + name + ".py" for p in there if p + name + ".py" in modules]
+            if len(found) > 1:
+                find(found[0], 1, f"a program of tests/{room} that imports {name} may get this file, or {found[1]}")
 
 
 files = tracked()
@@ -293,6 +312,7 @@ types_have_one_meaning(files)
 types_are_complete(files["compiler/ir/types.def"], files["runtime-min/rt.c"], files["tests/numbers/element.c"])
 parts_have_tests(files)
 kernels_have_own_names(files)
+modules_have_one_place(files)
 targets_are_run(files["compiler/base/target.def"], files["tests/machines/table.py"], files["README.md"])
 layout([f for f in files if f.endswith((".c", ".h"))])
 includes_go_down(files)

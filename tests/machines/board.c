@@ -43,7 +43,7 @@ void reset(void)
 {
     CPACR |= 0xF << 20;
 #if __ARM_ARCH == 6
-    CCR |= 1 << 3; /* those that are not aligned: on another processor, too, which runs code for this one */
+    CCR |= 1 << 3; /* unaligned accesses are faults, also where a larger processor runs a smaller one's code */
 #endif
     __asm__ volatile("dsb\n isb" ::: "memory");
     initialise_monitor_handles();

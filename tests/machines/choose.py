@@ -1,8 +1,8 @@
 """Writes the tests that run on every machine: choose.py FOLDER SUITE CELLS OPERATORS
 
-FOLDER/tests/cover has as few of the official tests, of the support table's and of our own as call every kernel, and every
-function of elements, in every type that any of them calls (links to their folders); FOLDER/small/cover the same of what only code for
-SMALL calls; FOLDER/uncalled has the kernels that none calls."""
+FOLDER/tests/cover has links to a few tests, of the official ones, the support table's and our own, that call every kernel and every
+function of elements in every type in which any of all tests calls it; FOLDER/small/cover the same for the kernels that only code for SMALL
+calls; FOLDER/uncalled lists the kernels that no test calls."""
 import os
 import pathlib
 import re

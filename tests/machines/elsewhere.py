@@ -3,7 +3,8 @@
 
 LIST: a file of the tests' folders; each gets out.elsewhere, and verdict.elsewhere. --library: kernels are called from the
 library, with every kernel in every type; otherwise they are inlined, as users have it, but with -O0, where every kernel is a
-function of its own. Objects are kept in OBJECTS by what they are made of."""
+function of its own. Objects are kept in OBJECTS by what they are made of. A test that passed is not run again with the same
+object, library, input and machine: its results of then are compared."""
 import argparse
 import concurrent.futures
 import hashlib
@@ -24,6 +25,7 @@ INCLUDES = [f"-I{BUILD / 'include'}", f"-I{HERE.parent / 'suite'}"]
 STRICT = "-std=c99 -pedantic -Wall -Wextra -Wshadow -Wconversion -Wvla".split()
 STATUS = {"returned status": "error status", "wrote": "canary", "second call": "bits differ"}
 CASE = HERE.parent / "suite" / "case.h"
+CALLER = [HERE / "all.c", HERE / "board.c", HERE / "board.ld", CASE, HERE.parent / "suite" / "call.h", pathlib.Path(__file__)]
 SECONDS = 4 * 3600  # of a program, at most
 
 
@@ -74,15 +76,30 @@ class Program:
         self.extra = self.builder.library() if library else []
         mode = ["-DONNXCC_LIBRARY"] if library else []
         self.arguments = [*STRICT, *level.split(), *mode, "-ffunction-sections", "-fdata-sections"]
-        self.objects, self.tests, self.warned = [], [], {}     # tests: (folder, the name of its description)
+        self.objects, self.tests, self.warned, self.made_of = [], [], {}, {}    # tests: (folder, the name of its description)
         for tests in POOL.map(self.compiled, together(folders)):
             self.objects += dict.fromkeys(o for _, o, *_ in tests if o.exists())
             for folder, o, name, said in tests:
                 if o.exists():
-                    self.tests.append((folder, name))
                     self.warned[folder] = said
+                    self.made_of[folder] = self.state(o, folder)
+                    if self.has_passed(folder):
+                        verdict(folder, *self.judged(folder))
+                    else:
+                        (folder / "elsewhere.key").unlink(missing_ok=True)
+                        self.tests.append((folder, name))
                 else:
                     verdict(folder, "C compile failed", first_line(said))
+
+    def state(self, o, folder):
+        """What the test's result depends on."""
+        emulator = version(self.machine.run[0]) if self.machine.run else ""
+        return repr([o.name, [e.name for e in self.extra], self.machine.board, self.machine.run, emulator, contents([*CALLER, folder / "in.bin"])])
+
+    def has_passed(self, folder):
+        """In a former run, which was the same."""
+        key = folder / "elsewhere.key"
+        return key.exists() and (folder / "out.elsewhere").exists() and key.read_text() == self.made_of[folder]
 
     def compiled(self, folders):
         """[(test, the object, the name of its description, the compiler's messages)] of a translation unit; if the compiler says
@@ -134,9 +151,14 @@ class Program:
             verdict(self.tests[begun[-1]][0], status, said)
             left = left[left.index(begun[-1]) + 1:]
 
-    def passed(self, folder):
+    def judged(self, folder):
+        """The verdict of a test that was run."""
         said = self.warned[folder]
-        verdict(folder, "C compiler warns" if said else "passed", first_line(said))
+        return "C compiler warns" if said else "passed", first_line(said)
+
+    def passed(self, folder):
+        verdict(folder, *self.judged(folder))
+        (folder / "elsewhere.key").write_text(self.made_of[folder])
 
     def attempt(self, program, work):
         """(tests that were begun, done or a class of failure, messages)"""

@@ -14,7 +14,7 @@ NETWORKS = ["ds_cnn", "ds_cnn_qdq", "ds_cnn_qop", "resnet8_qdq", "autoencoder_qd
 
 
 def link(to, m):
-    """Our tolerances are relative to the largest value; those of official tests are absolute."""
+    """Writes m as an official test, with an absolute tolerance: that of our models is relative to the largest value."""
     to.mkdir(parents=True, exist_ok=True)
     for name in "model.onnx", "test_data_set_0":
         (to / name).unlink(missing_ok=True)

@@ -1,5 +1,5 @@
-"""The tests of choose.py and networks.py on machines of table.py: run.py COVER NETWORKS [MACHINE...]. Of the first, kernels
-come from a library, in every type; in the others they are inlined, as users have them. A kernel that no test calls is a
+"""The tests of choose.py and networks.py on machines of table.py: run.py COVER NETWORKS [MACHINE...]. The tests of choose.py
+call kernels of a library, in every type; in the networks kernels are inlined, as users have them. A kernel that no test calls is a
 failure. Then constants in every mode of --weights. Prints what fails, then "processors: N passed, N failed"."""
 import pathlib
 import sys

@@ -28,7 +28,7 @@ MAIN = r"""
 #include <stdlib.h>
 #include "m.h"
 static _Alignas(64) unsigned char weights[1 << 22];
-static unsigned char room[OUTPUTS][MOST];
+static unsigned char room[OUTPUTS][LARGEST];
 static const size_t bytes[] = {BYTES};
 int main(int n, char **a)
 {
@@ -130,7 +130,7 @@ def emit(folder, mode, model, want):
     onnx.save(model, folder / "m.onnx")
     subprocess.run([BUILD / "onnxcc", folder / "m.onnx", "-o", folder / "m.c", "--prefix", "m", *MODES[mode]], check=True)
     sizes = [len(b) for b in want]
-    macros = {"OUTPUTS": len(want), "MOST": max(sizes), "BYTES": ", ".join(map(str, sizes)),
+    macros = {"OUTPUTS": len(want), "LARGEST": max(sizes), "BYTES": ", ".join(map(str, sizes)),
               "ARGUMENTS": ", ".join(f"(void *)room[{i}]" for i in range(len(want)))}
     (folder / "main.c").write_text("".join(f"#define {k} {v}\n" for k, v in macros.items()) + MAIN)
 

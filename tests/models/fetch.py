@@ -16,13 +16,13 @@ import onnxruntime
 import common
 
 HERE = pathlib.Path(__file__).parent
-FAMILIES = ["light", "wheels", "vision", "recurrent", "transformer", "fused", "quantized"]
+FAMILIES = ["light", "wheels", "packaged", "vision", "recurrent", "transformer", "fused", "quantized"]
 
 
 def key_of(family):
     """A hash of the sources of a script's models, which decides whether they are made again."""
     h = hashlib.sha256()
-    for name in [family, "common", "calibrate", "vision", "sound", "glyphs"] + ["wheel"] * (family == "wheels"):
+    for name in [family, "common", "calibrate", "vision", "sound", "glyphs"] + ["wheel"] * (family in ("wheels", "packaged")):
         if (HERE / f"{name}.py").exists():
             h.update((HERE / f"{name}.py").read_bytes())
     return f"{h.hexdigest()[:16]} onnx {onnx.__version__} onnxruntime {onnxruntime.__version__} numpy {numpy.__version__}"

@@ -1,4 +1,5 @@
-"""Trained networks that PyPI packages carry: voice activity (silero-vad), file types (magika), text in pictures (PP-OCR)."""
+"""Trained networks that PyPI packages carry: voice activity (silero-vad, faster-whisper), file types (magika), text in pictures
+(PP-OCR)."""
 import functools
 
 import numpy as np
@@ -40,12 +41,13 @@ def hears(i, wants):
     assert 0 < wants[0].min() and wants[0].max() < 1
 
 
-def silero(file, name, rate=16000, options="", const=(), sets="test", takes_rate=True, state_first=False):
+def silero(file, name, rate=16000, options="", const=(), sets="test", takes_rate=True, state_first=False, size=None):
+    """size: of the input, if it is less than a window and its context."""
     fixed = {"sr": np.array(rate, np.int64)} if takes_rate else {}
     start = np.zeros((2, 1, 128), np.float32)
 
     def make():
-        x = windows(rate)[:, None]
+        x = windows(rate)[:, None, :size]
         state = rng_of(name).uniform(-0.9, 0.9, start.shape).astype(np.float32)
         feeds = {"input": None, "state": state} | fixed
         order = ["input", "sr", "state"] if state_first else ["input", "state", "sr"]
@@ -53,13 +55,15 @@ def silero(file, name, rate=16000, options="", const=(), sets="test", takes_rate
                 [[(feeds | {"input": x[i]})[k] for k in order if k in feeds] for i in (10, 40)])
 
     model(name, options=options, const=const, sets=sets, check=hears,
-          stream=lambda s: play(s, {"input": windows(rate)[:, None]}, fixed, {"state": (start, "stateN")}))(make)
+          stream=lambda s: play(s, {"input": windows(rate)[:, None, :size]}, fixed, {"state": (start, "stateN")}))(make)
 
 
 AT_16K, AT_8K = "--shape input=1,576 --shape state=2,1,128", "--shape input=1,288 --shape state=2,1,128"
 silero("silero_vad", "silero_vad", options=AT_16K, const=["sr"], sets="test bench")
 silero("silero_vad", "silero_vad_8k", 8000, options=AT_8K, const=["sr"])
 silero("silero_vad", "silero_vad_any_rate", options=AT_16K)          # the rate given at run time: If stays
+silero("silero_vad", "silero_vad_all_dims", options="--all-dims=1", size=224)     # the size that onnxcc takes instead of 1
+silero("silero_vad", "silero_vad_all_dims_8k", 8000, options="--all-dims=1", size=224)
 silero("silero_vad_16k_op15", "silero_vad_op15", options="--dim batch=1 --dim sequence=576", const=["sr"])
 silero("silero_vad_half", "silero_vad_half", options="--dim batch=1 --dim sequence=576", takes_rate=False)
 silero("silero_vad_op18_ifless", "silero_vad_ifless", options="--dim batch=1 --dim sequence=576", const=["sr"],
@@ -77,11 +81,16 @@ def silero_sequence_stream(s):
     return play(s, {"input": x}, {}, {"h": (zero, "hn"), "c": (zero, "cn")})
 
 
-@model("silero_vad_sequence", options=f"--dim sequence_length={CHUNK}", check=hears, stream=silero_sequence_stream)
-def silero_sequence():
-    state = rng_of("silero_sequence").uniform(-0.9, 0.9, (2, 1, 1, 128)).astype(np.float32)
-    return (wheel_file("silero-vad", "silero_vad/data/silero_vad_16k_sequence.onnx"),
-            [[windows(16000)[i:i + CHUNK], *state] for i in (0, 100)])
+def silero_sequence(name, options, package, file):
+    def make():
+        state = rng_of("silero_sequence").uniform(-0.9, 0.9, (2, 1, 1, 128)).astype(np.float32)
+        return wheel_file(package, file), [[windows(16000)[i:i + CHUNK], *state] for i in (0, 100)]
+
+    model(name, options=options, check=hears, stream=silero_sequence_stream)(make)
+
+
+silero_sequence("silero_vad_sequence", f"--dim sequence_length={CHUNK}", "silero-vad", "silero_vad/data/silero_vad_16k_sequence.onnx")
+silero_sequence("silero_vad_faster_whisper", f"--dim seq_len={CHUNK}", "faster-whisper", "faster_whisper/assets/silero_vad_v6.onnx")
 
 
 # ---- magika: the first and the last 1024 bytes of a file, 256 where it is shorter
@@ -165,3 +174,17 @@ def recogniser():
 def classifier():
     picture = normal(page(["ONNX TO C"], 48, 192, size=3))
     return ocr_file("ch_ppocr_mobile_v2.0_cls_infer"), [[picture], [picture[:, :, ::-1, ::-1].copy()]]
+
+
+def v6_file(name):
+    return wheel_file("rapidocr", f"rapidocr/models/PP-OCRv6_{name}_small.onnx")
+
+
+@model("ocr6_det", options="--shape x=1,3,320,320", check=sees_text)
+def detector_v6():
+    return v6_file("det"), [[normal(page(["HELLO 2024", "31415 92653"], 320, 320, size=3))]]
+
+
+@model("ocr6_rec_any_width", options="--dim DynamicDimension.0=1 --dim DynamicDimension.1<=320")
+def any_width_v6():
+    return v6_file("rec"), [[normal(page([t], 48, 24 * len(t) + 16, size=4))] for t in ("HELLO 2024", "TEXT 2 C")]

@@ -191,8 +191,8 @@ def errors(got, want, size, case, t):
     """(the largest error in ulp, the largest part of the bound that is used, where)"""
     f = ml_dtypes.finfo(t)
     got, largest = got.astype(LONG), LONG(f.max)
-    most = largest + ulp(largest, t) / 2  # larger numbers are infinite
-    kept = np.where(np.abs(want) >= most, np.copysign(LONG(np.inf), want), want)
+    beyond = largest + ulp(largest, t) / 2  # larger numbers are infinite
+    kept = np.where(np.abs(want) >= beyond, np.copysign(LONG(np.inf), want), want)
     same = (got == kept) | (np.isnan(got) & np.isnan(kept))
     near_end = (np.abs(want) > largest * (1 - 8 * f.eps)) & (np.abs(got) > largest * (1 - 8 * f.eps)) & (got * want > 0)
     error = np.where(same, 0, np.where(near_end, np.minimum(np.abs(got - want), ulp(largest, t)), np.abs(got - want)))

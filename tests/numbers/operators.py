@@ -73,7 +73,7 @@ def within(low, high):
 
 
 def shuffled(seed):
-    """Some of the finite ones, in an order that goes with the seed: side by side they make pairs."""
+    """Some finite numbers in a random order, which depends on the seed: the elements of two such arrays make pairs."""
 
     def make(t):
         x = everywhere(t)
@@ -88,7 +88,7 @@ def normal(*shape, mean=0.0, scale=1.0):
 
 
 def uneven(*shape):
-    """Of both signs and of many sizes."""
+    """Numbers of both signs and of many sizes."""
     return rng.standard_normal(shape) * np.exp2(rng.uniform(-6, 6, shape))
 
 

@@ -16,7 +16,7 @@ def normal(*shape):
 
 
 def positive(*shape):
-    """Values: sums of both signs may be as small as their rounding."""
+    """Positive values: sums of values of both signs may be as small as their rounding errors."""
     return 0.5 + abs(normal(*shape))
 
 
@@ -25,7 +25,7 @@ def biases(width, v_width):
 
 
 def bits(*shape):
-    """A mask that leaves a key to every row: in a sum with -10000 little of a score remains."""
+    """A mask that leaves a key to every row: if all were masked, the scores plus -10000 would have too few digits to compare."""
     mask = rng.integers(0, 2, shape).astype(np.int32)
     mask[..., 0] = 1
     return mask
@@ -59,7 +59,7 @@ def add(c, name, op, inputs, attrs=None, *, outputs=1, like=None, types=(), size
 
 
 def shared(past, new, at):
-    """Past keys in a buffer with room for all, and these after new ones."""
+    """A buffer of past keys with room for more, after new ones were written to it."""
     return np.concatenate([past[:, :, :at], new, past[:, :, at + new.shape[2]:]], 2)
 
 

@@ -13,10 +13,10 @@ MAKERS = {}
 
 @dataclasses.dataclass
 class Call:
-    """One node. inputs: arrays, lists (sequences), None; consts: which of them the model holds; by: what computes the
-    results of the same in wider types, where not the reference and the runtime, or only the trusted one; formal: types
-    that inputs have, where not those of the schema; around: {name: (value, type)}, what its graphs see of the
-    model; before: nodes that the model needs before."""
+    """One node. inputs: arrays, lists (sequences), None; consts: which of them the model holds; by: a function that computes the results
+    from the inputs in wider types, instead of the reference and the runtime; trust: use only this one of the two; formal: the inputs' types,
+    where they are not those of the schema; around: {name: (value, type)}, the model's values that its graphs read; before: nodes that
+    the model needs before it."""
 
     inputs: list
     attrs: dict = dataclasses.field(default_factory=dict)
@@ -30,15 +30,20 @@ class Call:
     before: list = dataclasses.field(default_factory=list)
 
 
-def calls(*names, domain=""):
-    """The function makes calls of these operators: Cell -> Call."""
-    def register(f):
+def register(table, *names, domain=""):
+    """A decorator: the function is that of these operators in the table."""
+    def put(f):
         for name in names:
-            assert (domain, name) not in MAKERS, name
-            MAKERS[domain, name] = f
+            assert (domain, name) not in table, name
+            table[domain, name] = f
         return f
 
-    return register
+    return put
+
+
+def calls(*names, domain=""):
+    """The function makes calls of these operators: Cell -> Call."""
+    return register(MAKERS, *names, domain=domain)
 
 
 # ---- types --------------------------------------------------------------------------------------------------------------------

@@ -138,7 +138,7 @@ def group_norm(c):
     return Call([c.x("T", 1, 2, 1, 4), c.x("M", 4), c.x("M", 4, at=1), *skip], {"activation": 1, "groups": 2}, outputs=1 + len(skip), by=by)
 
 
-# ---- in other words ---------------------------------------------------------------------------------------------------------
+# ---- decomposed ---------------------------------------------------------------------------------------------------------------
 
 
 @calls("ExpandDims", domain=MICROSOFT)
@@ -293,7 +293,7 @@ def causal_conv(c):
 
 @calls("RelativePositionBias", domain=MICROSOFT)
 def relative_position_bias(c):
-    """Of the next to last query, a key at distance 1, and the query itself."""
+    """Two queries: only the last one's first key is at distance 1, and in another bucket than the others."""
     return Call([c.x("T", 2, 2), ints(2), ints(2)], {"max_distance": 4}, consts=(1, 2),
                 by=lambda x, *_: [x.reshape(2, 2)[:, [[0, 0], [1, 0]]][None]])
 

@@ -28,7 +28,7 @@ from cache import generated
 from call import element, kind_of, to_type
 
 NEWEST_OF_RUNTIME = 24
-MOST = 24  # nodes in one model
+MAX_NODES = 24  # nodes in one model
 NARROW = ("float16", "bfloat16")
 PREFERRED = ("float", "int64", "double", "int32")
 
@@ -278,8 +278,8 @@ class Cells:
         self.missing += [(f"{full} {v}={t}", "not proven") for v, t in sorted(wanted - proven)
                          if not any(name == f"{full} {v}={t}" for name, _ in self.missing)]
         self.proven += len(wanted & proven)
-        for k in range(0, 0 if self.patterns else len(parts), MOST):
-            save(os.path.join(self.folder, "cells", full + (f"_{k // MOST}" if len(parts) > MOST else "")), parts[k:k + MOST])
+        for k in range(0, 0 if self.patterns else len(parts), MAX_NODES):
+            save(os.path.join(self.folder, "cells", full + (f"_{k // MAX_NODES}" if len(parts) > MAX_NODES else "")), parts[k:k + MAX_NODES])
         self.models += 1
         self.nodes += len(parts)
 

@@ -2,8 +2,8 @@
 implementation.
 
 Other tests of corner cases: the random models (tests/fuzz) have negative axes and steps, empty inputs, every auto_pad, ceil_mode with
-padding counted, dilation with output padding, every Resize, broadcast in every position, Slice with INT_MIN, Gather from
-behind, Scatter with duplicates, recurrent layers with every optional input; cases.py has Einsum."""
+padding counted, dilation with output padding, every Resize, broadcast in every position, Slice with INT_MIN, Gather with
+negative indices, Scatter with duplicates, recurrent layers with every optional input; cases.py has Einsum."""
 
 import math
 

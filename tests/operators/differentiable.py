@@ -17,6 +17,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
+from graphs import names_read
+
 STANDARD = "", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training"
 FLOATS = "float", "double"
 NUMBERS = {TensorProto.FLOAT: "float", TensorProto.DOUBLE: "double"}
@@ -49,15 +51,6 @@ def kinds(formals):
     return types.intersection(FLOATS) | {t for t in types if t.startswith(("seq", "optional"))}
 
 
-def names_in(node):
-    """The values that a node reads, also in its graphs."""
-    yield from node.input
-    for a in node.attribute:
-        for inner in a.g.node:
-            yield from names_in(inner)
-        yield from (v.name for v in a.g.output)
-
-
 def operators_in(node):
     yield node.domain, node.op_type
     for a in node.attribute:
@@ -74,11 +67,11 @@ def differentiated(model):
         attrs = {a.name: helper.get_attribute_value(a) for a in g.attribute}
         from_x, to_y = {x.decode() for x in attrs["xs"]}, {attrs["y"].decode()}
         for node in nodes:
-            if not from_x.isdisjoint(names_in(node)):
+            if not from_x.isdisjoint(names_read(node)):
                 from_x.update(node.output)
         for node in nodes[::-1]:
             if not to_y.isdisjoint(node.output):
-                to_y.update(names_in(node))
+                to_y.update(names_read(node))
                 if not from_x.isdisjoint(node.output):
                     found.update(operators_in(node))
     return found

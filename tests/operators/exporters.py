@@ -174,7 +174,44 @@ def add_labels(c):
         add(c, f"one_label_{n}", text, [words[:n]], [np.array(["one", "two", "", "four"][:n] or [""], object)])
 
 
+# Sizes that the exporter computed from an input's, beside those of the windows: each layer reshapes to them, and adds what came before.
+STEPS = f"""{HEAD} g (float[n, 1, t] x, float[4, 1, 10] w, float[4, 4, 3] u) => (float[n, s, 4] y) {{{{
+    narrow = Conv <kernel_shape = [10], strides = [5]> (x, w) v = Conv <kernel_shape = [3], strides = [2]> (narrow, u)
+    rows = Shape <start = 0, end = 1> (x) length = Shape <start = 2, end = 3> (x) reach = Constant <value_ints = [-20]> ()
+    by = Constant <value_ints = [10]> () one = Constant <value_ints = [1]> () two = Constant <value_ints = [2]> ()
+    left = Add (length, reach) whole = Div (left, by) steps = Add (whole, one) heads = Concat <axis = 0> (rows, steps, two, two)
+    four = Constant <value_ints = [4]> () flat = Concat <axis = 0> (rows, steps, four) y0 = Transpose <perm = [0, 2, 1]> (v)
+    {{layers}} y = Identity (y{{count}}) }}}}"""
+LAYER = """h{0} = Reshape (y{0}, heads) p{0} = Transpose <perm = [0, 1, 3, 2]> (h{0}) f{0} = Reshape (p{0}, flat) y{1} = Add (y{0}, f{0})
+    """
+# Numbers that are computed from sizes; quotients round towards 0.
+NUMBERS = f"""{HEAD} g (float[n, t] x, int64[6] by) => (int64[6] a, int64[6] b, int64[6] c, int64[6] d) {{
+    t = Shape <start = 1> (x) nine = Constant <value_ints = [9]> () u = Sub (t, nine)
+    k = Constant <value_ints = [4, 9, 10, -4, 1, -1]> () a = Div (u, k) b = Mod (u, k) c = Div (u, by) d = Mod (u, by) }}"""
+# Windows of four, after padding to a multiple of four, are shifted by two and back.
+SHIFTED = f"""{HEAD} g (float[n, t] x) => (float[n, u] y) {{
+    length = Shape <start = 1> (x) four = Constant <value_ints = [4]> () over = Mod (length, four) less = Sub (four, over) more = Mod (less, four)
+    nothing = Constant <value_ints = [0, 0, 0]> () pads = Concat <axis = 0> (nothing, more) padded = Pad (x, pads)
+    zero = Constant <value_ints = [0]> () two = Constant <value_ints = [2]> () back = Constant <value_ints = [-2]> ()
+    one = Constant <value_ints = [1]> () end = Constant <value_ints = [9223372036854775807]> ()
+    after = Slice (padded, two, end, one) before = Slice (padded, zero, two, one) shifted = Concat <axis = 1> (after, before)
+    rows = Shape <start = 0, end = 1> (x) sum = Add (length, more) windows = Div (sum, four) shape = Concat <axis = 0> (rows, windows, four)
+    w = Reshape (shifted, shape) e = Softmax <axis = 2> (w) flat = Concat <axis = 0> (rows, sum) v = Reshape (e, flat)
+    last = Slice (v, back, end, one) first = Slice (v, zero, back, one) turned = Concat <axis = 1> (last, first) y = Slice (turned, zero, length, one) }}"""
+
+
+def add_computed_sizes(c):
+    for t in 20, 29, 30, 101:
+        text = STEPS.format(layers="".join(LAYER.format(i, i + 1) for i in range(12)), count=12)
+        add(c, f"computed_steps_{t}", text, [normal(2, 1, t), normal(4, 1, 10), normal(4, 4, 3)])
+    for t in 0, 3, 8, 9, 10, 30:
+        add(c, f"computed_numbers_{t}", NUMBERS, [normal(2, t), np.array([4, 9, 10, -4, 1, -1])])
+    for t in 1, 4, 5, 11:
+        add(c, f"computed_shifts_{t}", SHIFTED, [normal(3, t)])
+
+
 def add_exporters(c):
+    add_computed_sizes(c)
     add_labels(c)
     add_ranks(c)
     add_trees(c)

@@ -1,5 +1,5 @@
-"""Operators that ONNX Runtime's optimisers write. It is the judge of those that its CPU provider has; of types that only its
-schemas have, the same computed in float."""
+"""Operators that ONNX Runtime's optimisers write. Expected results are ONNX Runtime's where its CPU provider has the operator; for types
+that only its schemas have, those of the same node in float."""
 
 import numpy as np
 import onnx

@@ -106,7 +106,7 @@ def add_convolutions(c):
                             sizes=[tuple(free), None, None, ("b",) + (None,) * (len(shape) - 1)])
 
 
-def t5_bucket(far, both, buckets, most):
+def t5_bucket(far, both, buckets, max_distance):
     """As in T5 (Raffel et al., 2019): buckets of one distance each, then of distances that grow by a factor."""
     start = 0
     if both:
@@ -115,20 +115,20 @@ def t5_bucket(far, both, buckets, most):
     else:
         far = np.maximum(-far, 0)
     exact = buckets // 2
-    large = exact + (np.log(np.maximum(far, 1) / exact) / np.log(most / exact) * (buckets - exact) + 1e-6).astype(int)
+    large = exact + (np.log(np.maximum(far, 1) / exact) / np.log(max_distance / exact) * (buckets - exact) + 1e-6).astype(int)
     return start + np.where(far < exact, far, np.minimum(large, buckets - 1))
 
 
 def add_positions(c):
     for both in 0, 1:
-        for buckets, most, length in (32, 128, 9), (8, 20, 40), (10, 12, 1):
+        for buckets, max_distance, length in (32, 128, 9), (8, 20, 40), (10, 12, 1):
             table = normal(buckets, 3)
             far = np.arange(length) - np.arange(length)[:, None]
-            y = table[t5_bucket(far, both, buckets, most)].transpose(2, 0, 1)[None]
+            y = table[t5_bucket(far, both, buckets, max_distance)].transpose(2, 0, 1)[None]
             stored = table.T.copy().reshape(table.shape)
             for kind in np.float32, np.float16:
                 inputs = [stored.astype(kind), np.array([length]), np.array([length])]
-                attrs = {"is_bidirectional": both, "max_distance": most}
+                attrs = {"is_bidirectional": both, "max_distance": max_distance}
                 add(c, f"position_{both}_{length}_{kind.__name__}", "RelativePositionBias", inputs, attrs, consts=(0, 1, 2), by=[y.astype(kind)])
     batch, length, heads, size, wide = 2, 5, 3, 4, 8
     x, bias, pos, w, b, eco = normal(batch, length, heads * size), normal(heads * size), normal(1, heads, length, length), normal(
@@ -145,7 +145,7 @@ def silu(x):
 
 
 def experts(x, router, w1, b1, w2, gates, k):
-    """Of experts with two layers in the first product: a mixture of k by their probabilities."""
+    """The mixture of the k most probable experts, by their probabilities; gates: the function between an expert's two products."""
     p = np.exp(router - router.max(1, keepdims=True))
     p /= p.sum(1, keepdims=True)
     y = np.zeros(x.shape)

@@ -187,11 +187,11 @@ def known_sizes(graph, inputs):
 
 @dataclasses.dataclass
 class Problem:
-    """A model that computes a number, y, and by which of its inputs the gradient is. shapes: those of the inputs, or their contents; nodes:
-    what computes y; otherwise: equivalent nodes for the reference, or a function of the inputs. at: what the gradient is not asked for at
-    the place where y is computed, but at an input of that name with a 1. also: inputs that it is not asked for (tuples: sequences). place:
-    where the node of the gradient stands. kind: what the inputs are when the model is compiled. twice: how the sines of the gradient by
-    this input grow. sizes: those that the run alone knows, by their values here. declared: of values inside. opset, ml: versions of the operators."""
+    """A model that computes a number, y, and its gradient with respect to its inputs. shapes: of the inputs, or their contents; nodes: those
+    that compute y; otherwise: equivalent nodes for the reference, or a function of the inputs. at: inputs whose gradient is taken at another
+    point, given by an input with 1 after its name. also: inputs without a gradient (tuples: sequences). place: where the Gradient node stands.
+    kind: the type of the inputs in the compiled model. twice: the sum of the sines of the gradient by this input is differentiated again.
+    sizes: {value here: name} of those known only at run time. declared: sizes of values inside. opset, ml: versions of the operators."""
 
     name: str
     shapes: dict

@@ -48,8 +48,8 @@ def add_resized(add):
 
 
 class Contest:
-    """SVMClassifier with probabilities, of so many classes: its attributes and, in double, what it says, as LIBSVM says it but with
-    the exact solution of what that nears in rounds."""
+    """SVMClassifier with probabilities and this number of classes: its attributes and, in double, its results, by the formulas of LIBSVM
+    with the exact solution of the system that LIBSVM solves approximately by iteration."""
 
     def __init__(self, rng, classes, post):
         def numbers(*shape):
@@ -99,7 +99,7 @@ def add_contests(add):
         head = '<ir_version: 9, opset_import: ["": 19, "ai.onnx.ml": 1]> g'
         model = onnx.parser.parse_model(f"{head} (float[3, 2] x) => (int64[3] l, float[3, {classes}] z) {{ {node} }}")
         theirs = onnxruntime.InferenceSession(model.SerializeToString()).run(["z"], {"x": x})[0]
-        assert np.allclose(contest.scores({"x": x}), theirs, atol=0.02), "the rounds end when 0.005 / classes is left"
+        assert np.allclose(contest.scores({"x": x}), theirs, atol=0.02), "the iteration ends at an error of 0.005 / classes"
         shapes, weights = {"x": x.tolist()}, np.sin(np.arange(3.0 * classes)).astype(np.float32).reshape(3, classes)
         lists = ", ".join(map(repr, weights.ravel().tolist()))
         add(f"svm_probable_{classes}_{post}", shapes, f"{node} w = Constant <value = float[3, {classes}] {{{lists}}}> () s = Mul(z, w) "

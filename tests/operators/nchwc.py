@@ -14,12 +14,12 @@ rng = np.random.default_rng(32)
 
 
 def numbers(*shape):
-    """Whose sums are exact."""
+    """Numbers whose sums are exact."""
     return (rng.integers(-6, 7, shape) / 4).astype(np.float32)
 
 
 def filled(x, axis, block):
-    """With zeros up to a whole block."""
+    """x, with zeros up to a whole block along the axis."""
     return np.pad(x, [(0, -n % block if k == axis else 0) for k, n in enumerate(x.shape)])
 
 
@@ -99,7 +99,7 @@ def model(name, nodes, held, x, shape, results):
 
 
 def add(c, name, net, x, sizes=None):
-    """Of the value y."""
+    """Writes a test of the net's value y."""
     plain = model(name, net.plain, net.plain_held, x, x.shape, [onnx.ValueInfoProto(name="y")])
     y = onnxruntime.InferenceSession(plain.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, {"x": x})[0]
     results = [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [f"y{k}" for k in range(y.ndim)] if sizes else y.shape)]

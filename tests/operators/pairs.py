@@ -69,7 +69,7 @@ def add_samples(c):
 
 
 def add_norms(c):
-    """Of +-2 the mean is 0 and the deviation 2; of its squares the mean is 4."""
+    """Inputs of +-2, whose mean is 0, whose deviation is 2, and whose squares have the mean 4."""
     x, scale, bias = np.array([[2, -2] * 17, [-2, 2] * 17]), ramp(int, 34) % 4, ramp(int, 34) % 3
     for t in FLOATS:
         m, r = Nodes(22), Nodes(23)

@@ -1,5 +1,5 @@
-"""Operators of com.microsoft that ONNX has in other words, or does not have; ONNX Runtime is the judge, or NumPy where its CPU
-provider lacks the operator."""
+"""Operators of com.microsoft that a few of ONNX's can express, or that it lacks. Expected results are ONNX Runtime's, or NumPy's where its
+CPU provider lacks the operator."""
 
 import numpy as np
 

@@ -64,7 +64,7 @@ def main():
             passed += 1
             continue
         failed += 1
-        print(f"FAILED {key[1]}-{key[2]}: {'; '.join(found) or 'has the types of the schema, but stands in schemas.py'}")
+        print(f"FAILED {key[1]}-{key[2]}: {'; '.join(found) or 'has the types of the schema, but is listed in schemas.py'}")
     for domain, op, version in sorted(table):
         if domain in ("", "ai.onnx.ml") and op not in EXPERIMENTAL and (op, version) not in RUNTIME:
             failed += 1

@@ -9,6 +9,8 @@ import torch
 from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
+from call import register
+
 F = torch.nn.functional
 OPS = {}
 KINDS = {1: torch.float32, 2: torch.uint8, 3: torch.int8, 6: torch.int32, 7: torch.int64, 9: torch.bool, 10: torch.float16, 11: torch.float64,
@@ -17,13 +19,7 @@ KINDS = {1: torch.float32, 2: torch.uint8, 3: torch.int8, 6: torch.int32, 7: tor
 
 def op(*names, domain=""):
     """The function evaluates these operators: (node, inputs...) -> result, or a tuple of results."""
-    def register(f):
-        for name in names:
-            assert (domain, name) not in OPS, name
-            OPS[domain, name] = f
-        return f
-
-    return register
+    return register(OPS, *names, domain=domain)
 
 
 def tensor(x):
@@ -257,7 +253,7 @@ def by_reference(n, *inputs):
 
 @op("Pad", "CenterCropPad", "DepthToSpace", "SpaceToDepth", "ReverseSequence", "Compress", "Slice", "Trilu")
 def moved(n, x, *more):
-    """By the numbers of the elements, which the reference moves; 0: the value that fills."""
+    """The reference moves the elements' numbers, from 1 on, which then select elements of x; 0 selects the fill value."""
     fill = torch.zeros((), dtype=x.dtype)
     if n.op == "Pad" and len(more) > 1 and more[1] is not None:
         fill, more = more[1], (more[0], torch.tensor(0), *more[2:])

@@ -93,7 +93,7 @@ def resize(n, x, roi=None, scales=None, sizes=None):
 
 @op("Upsample")
 def upsample(n, x, scales):
-    """Of version 9, as Resize of version 10: the places of the first elements are the same."""
+    """Upsample of version 9, as Resize of version 10: both align the first elements of input and output."""
     n.attrs.update({"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"})
     return resize(n, x, None, scales)
 
@@ -270,7 +270,7 @@ def svm_regressor(n, x):
 
 @op("SVMClassifier", domain=ML)
 def svm_classifier(n, x):
-    """With probabilities: of pairs of classes, then of classes, as the solution of a system of equations."""
+    """SVMClassifier with probabilities: of pairs of classes, then of classes, by solving a system of equations."""
     counts = n("vectors_per_class")
     classes, first = len(counts), np.cumsum([0, *counts])
     alike = kernel(n, x, listed(n, "support_vectors", x, int(first[-1]), -1))

@@ -41,6 +41,13 @@ class Graph:
                   pads=[kernel // 2] * 4, group=group)
         self.channels = n
 
+    def q(self):
+        """Rounds the value, in Quantised."""
+
+    def relu(self):
+        """After a layer; Quantised has one in each."""
+        self.then("Relu")
+
     def then(self, op, **attributes):
         return self.node(op, [self.x], **attributes)
 
@@ -58,6 +65,9 @@ class Quantised(Graph):
         scale, zero = self.constant(np.float32(0.05)), self.constant(np.int8(3))
         self.node("QuantizeLinear", [self.x, scale, zero])
         self.node("DequantizeLinear", [self.x, scale, zero])
+
+    def relu(self):
+        pass
 
     def weights(self, *shape):
         if len(shape) == 1:
@@ -80,8 +90,7 @@ class Quantised(Graph):
 
 def mlp(kind, name, folder):
     g = kind(name, [1, 10])
-    if kind is Quantised:
-        g.q()
+    g.q()
     for n in (16, 12):
         g.dense(n)
         g.then("Relu")
@@ -91,11 +100,9 @@ def mlp(kind, name, folder):
 
 def cnn(kind, name, folder):
     g = kind(name, [1, 1, 8, 8], 1)
-    if kind is Quantised:
-        g.q()
+    g.q()
     g.conv(4)
-    if kind is Graph:
-        g.then("Relu")
+    g.relu()
     g.then("MaxPool", kernel_shape=[2, 2], strides=[2, 2])
     g.conv(6)
     g.then("Flatten")
@@ -107,16 +114,13 @@ def cnn(kind, name, folder):
 
 def ds_cnn(kind, name, folder):
     g = kind(name, [1, 1, 12, 8], 1)
-    if kind is Quantised:
-        g.q()
+    g.q()
     g.conv(8, 3, 2)
     for _ in range(2):
         g.conv(8, 3, 1, 8)
-        if kind is Graph:
-            g.then("Relu")
+        g.relu()
         g.conv(8, 1)
-        if kind is Graph:
-            g.then("Relu")
+        g.relu()
     g.then("GlobalAveragePool")
     g.then("Flatten")
     g.dense(4)
@@ -126,14 +130,12 @@ def ds_cnn(kind, name, folder):
 
 def resnet8(kind, name, folder):
     g = kind(name, [1, 3, 8, 8], 3)
-    if kind is Quantised:
-        g.q()
+    g.q()
     g.conv(4)
     for n, stride in ((4, 1), (8, 2)):
         before, channels = g.x, g.channels
         g.conv(n, 3, stride)
-        if kind is Graph:
-            g.then("Relu")
+        g.relu()
         g.conv(n)
         long = g.x
         if channels != n:
@@ -142,8 +144,7 @@ def resnet8(kind, name, folder):
             before = g.x
         g.node("Add", [long, before])
         g.then("Relu")
-        if kind is Quantised:
-            g.q()
+        g.q()
     g.then("GlobalAveragePool")
     g.then("Flatten")
     g.dense(4)

@@ -1,6 +1,6 @@
 # C99 without extensions (--target plain): the same bits as for generic by gcc, clang and tcc, no word of an extension, no recursion.
-# NETWORKS='mlp cnn': of these networks alone. Parts: plain/cpp, plain/tokens, plain/parse, plain/parse_top, plain/analyse, plain/value, plain/types,
-# plain/cut, plain/sweep, plain/used, plain/print, plain/plain, base/wrap.
+# NETWORKS='mlp cnn': of these networks alone. Parts: plain/cpp, plain/macro, plain/condition, plain/tokens, plain/parse, plain/parse_top,
+# plain/analyse, plain/value, plain/types, plain/cut, plain/sweep, plain/used, plain/print, plain/plain, base/wrap.
 TESTS += plain
 test-plain: setup all
 	@$(PYTHON) tests/plain/run.py $(B)/onnxcc $(B)/plain-networks $(NETWORKS)

@@ -8,8 +8,8 @@ import onnx
 import onnxruntime
 from onnx import helper, numpy_helper
 
-MOST = 70
-EVERY = range(1, MOST + 1)
+LARGEST = 70
+EVERY = range(1, LARGEST + 1)
 F32, I8, U8, I32 = np.float32, np.int8, np.uint8, np.int32
 
 
@@ -172,8 +172,8 @@ def float_product(m, i, fixed, *, rows=3, depth=7, columns=18):
         m.result(m.node("Relu", [m.node("Gemm", [m.give(a), right(b), right(c)])]), np.maximum(y + c.astype(np.int64), 0).astype(F32))
     else:
         ta, tb = i % 2, i // 2 % 2
-        turned = [m.give(a.T.copy() if ta else a), right(b.T.copy() if tb else b)]
-        m.result(m.node("Gemm", turned, transA=ta, transB=tb), y.astype(F32))
+        operands = [m.give(a.T.copy() if ta else a), right(b.T.copy() if tb else b)]
+        m.result(m.node("Gemm", operands, transA=ta, transB=tb), y.astype(F32))
 
 
 def byte_product(m, i, fixed, *, rows=3, depth=7, columns=18):
@@ -212,7 +212,7 @@ def wraps():
 
 def linear_layer(m, i):
     """Gemm between QuantizeLinear and DequantizeLinear, in all ways exporters write it: the integers of a QLinearMatMul."""
-    each, turned, biased, limited = (i >> k & 1 for k in range(4))
+    each, transposed, biased, limited = (i >> k & 1 for k in range(4))
     rows, depth, columns = 1 + i % 3, 7 + i, 17 + i % 5
     x, w = m.numbers(rows, depth, kind=I8), m.numbers(depth, columns, kind=I8)
     b = m.rng.integers(-999, 999, columns).astype(I32) * biased
@@ -229,10 +229,10 @@ def linear_layer(m, i):
 
     zeros = np.zeros(scale.shape, I8)
     inputs = [pair(m.give((x - F32(zx)).astype(F32)), zx),
-              m.node("DequantizeLinear", [m.hold(w.T.copy() if turned else w), m.hold(scale, F32), m.hold(zeros)], axis=1 - turned)]
+              m.node("DequantizeLinear", [m.hold(w.T.copy() if transposed else w), m.hold(scale, F32), m.hold(zeros)], axis=1 - transposed)]
     if biased:
         inputs.append(m.node("DequantizeLinear", [m.hold(b), m.hold(scale, F32), m.hold(zeros, I32)], axis=0))
-    at = m.node("Gemm", inputs, transB=turned)
+    at = m.node("Gemm", inputs, transB=transposed)
     m.result(pair(m.node("Relu", [at]) if limited else at, zy), y.astype(F32))
 
 

@@ -68,7 +68,7 @@ def counted(how, cc, *runner):
 
 
 def shown(loop):
-    """The report with measured ticks: what the program above printed."""
+    """The report with the ticks that the program in `loop` printed."""
     (loop / "ticks").write_text("runs 3\nunit ns\nby a test\n" + run("./main", cwd=loop).stdout)
     options = ["--prefix", "m", "--ticks", loop / "ticks"]
     r = json.loads(figures.report(WORK / "looping.onnx", "json", *options) or "{}")

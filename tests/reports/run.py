@@ -17,6 +17,7 @@ import figures
 import pages
 import profile
 import progress
+import size
 import trace
 import vectors
 from checks import check, counts
@@ -93,7 +94,7 @@ def parameters():
         p = run(BUILD / "onnxcc", f"passed{k}.onnx", "-o", f"passed{k}.c")
         check(p.returncode == 0, f"{text}: {p.stderr}")
         header = (WORK / f"passed{k}.h").read_text()
-        found = re.findall(r"\*(\w+)[,)]", re.search(r"_run\((.*)\);", header)[0])
+        found = re.findall(r"\*(\w+)[,)]", re.search(r"_run\((.*?)\);", header, re.S)[0])
         check(found == expected.split(), f"{text}: {found}")
 
 
@@ -169,7 +170,7 @@ def loops():
 
 WORK.mkdir(parents=True, exist_ok=True)
 for part in (names, parameters, weights, standard_output, links, loops, figures.official, figures.known,
-             pages.small, pages.large, profile.profile, progress.progress, trace.official, trace.fates, trace.scaled, trace.hostile,
+             pages.small, pages.large, profile.profile, size.size, progress.progress, trace.official, trace.fates, trace.scaled, trace.hostile,
              trace.nameless, trace.files, trace.large, vectors.everything):
     part()
 print(f"reports: {counts[True]} passed, {counts[False]} failed")

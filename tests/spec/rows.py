@@ -385,7 +385,7 @@ class Trial:
 
     def run_c(self, h):
         lib = self.build()
-        declared = re.search(r"\bint m_run\((.*?)\);", h)[1]
+        declared = re.search(r"\bint m_run\((.*?)\);", h, re.S)[1]
         parameters = re.findall(r"(const )?(?:struct )?(\w+) \*(\w+)", declared)
         fields = re.findall(r"^    int64_t (\w+);", h, flags=re.M)
         macros = dict(re.findall(r"^#define M_(\w+) (\d+)", h, flags=re.M))
@@ -447,7 +447,7 @@ class Trial:
 
 
 def see(name):
-    """What is wrong with the cases of tests/error whose names begin so, or None."""
+    """What is wrong with the cases of tests/error whose names begin with `name`, or None."""
     found = [c for f in sorted((HERE.parent / "error").glob("*.case")) for c in errors.read_cases(f) if c.name.startswith(name)]
     wrong = [f"tests/error, {c.name}: " + "; ".join(p) for c in found for p in [errors.check(ONNXCC, c)[0]] if p]
     return "\n".join(wrong) if found else f"tests/error has no case {name}"

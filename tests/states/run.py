@@ -90,7 +90,7 @@ class Program:
         p, u = self.name, self.name.upper()
         struct = re.search(r"struct \w+_sizes \{(.*?)\}", self.header, re.S)
         self.sizes = re.findall(r"int64_t (\w+); /\* (set|written)", struct[1]) if struct else []
-        parameters = re.search(rf"int {p}_run\((.*?)\);", self.header)[1].split(", ")
+        parameters = re.split(r",\s+", re.search(rf"int {p}_run\((.*?)\);", self.header, re.S)[1])
         self.parameters = [re.sub(r"[*\s]", " ", x).split()[-1] for x in parameters if "struct" not in x]
         ins = [i.name for i in self.session.get_inputs() if i.name not in self.states.values()]
         self.outs = [o for o in self.session.get_outputs() if o.name not in self.states]
@@ -207,7 +207,7 @@ def decoder(name, now, bound, cases):
 
 
 def voice():
-    """silero-vad: a state whose name is that of the parameter; the samples of a stream."""
+    """silero-vad on a stream of samples: its state has the name that the parameter has."""
     program = Program("vad", MODELS / "silero_vad_ifless" / "model.onnx", {"stateN": "state"},
                       ["--shape", "input=1,576", "--shape", "state=2,1,128", "--state", "stateN=state", "--weights=inline"])
     sound = [{"input": floats(1, 576) * 0.1, "sr": np.array(16000)} for _ in range(6)]
@@ -268,6 +268,11 @@ def growing():
         runs = ["z"] + [{"x": floats(*before, n, *after)} for n in (1, 3, 0, 2, 5, 1, 1)]
         yield f"grows_{name}", model, {"t": "s"}, ["--dim", "P<=8", "--dim", "N<=5"], \
             {"s": np.zeros((*before, 0, *after), np.float32)}, runs + runs, lambda s, k=k: s["s"].shape[k] > 8, [remark]
+    model = parse("""g (float[2, N, 3] x, float[2, P, 3] s) => (float[2, Q, 3] t, float[M] y)
+        <float[2, 0, 3] nothing = {}, int64[1] flat = {-1}, float two = {2}>
+        { u = Concat<axis = 1>(s)  v = Concat<axis = 1>(nothing, u)  t = Concat<axis = 1>(v, x)  w = Mul(t, two)  y = Reshape(w, flat) }""")
+    yield "grows_from_nothing", model, {"t": "s"}, ["--dim", "P<=8", "--dim", "N<=5"], {"s": np.zeros((2, 0, 3), np.float32)}, \
+        ["z"] + [{"x": floats(2, n, 3)} for n in (1, 3, 0, 2)], None, ["appends to"]
     model = parse("""g (float[2, 1, 3] a, float[2, 2, 3] b, float[2, P, 3] s) => (float[2, Q, 3] t, float[2, 3] y)
         <int64[1] one = {1}> { t = Concat<axis = 1>(s, a, b)  y = ReduceSum<keepdims = 0>(t, one) }""")
     yield "grows_by_two", model, {"t": "s"}, ["--dim", "P<=7"], {"s": np.zeros((2, 0, 3), np.float32)}, \

@@ -165,7 +165,7 @@ static void write_results(const char *path, char **all, const int64_t *bytes)
     fclose(f);
 }
 
-/* Nothing may be left over from one call to the next, and no element may keep the poison. */
+/* A second call must give the same results: no state may remain between calls, and no element may keep the poison. */
 static void compare_again(char **first, const int64_t *bytes)
 {
     int64_t *now = room(((size_t)c->n_out + 1) * 8);

@@ -64,7 +64,7 @@ static inline void case_write(FILE *f, int64_t type, int64_t rank, const int64_t
     fwrite(data, 1, (size_t)bytes, f);
 }
 
-/* Unused bits of the last byte of packed elements mean nothing. Returns the bytes that so many bits take. */
+/* Clears the unused bits in the last byte of packed elements. Returns the number of bytes that these bits take. */
 static inline int64_t case_clear_padding(char *data, int64_t bits)
 {
     if (bits % 8)
@@ -72,7 +72,7 @@ static inline int64_t case_clear_padding(char *data, int64_t bits)
     return (bits + 7) / 8;
 }
 
-/* Of strings, what is in the file is each one's length (8 bytes) and bytes. Returns how many bytes; to may be NULL. */
+/* Strings in the form of a file, each its length (8 bytes) and its bytes. Returns the number of bytes; to may be NULL. */
 struct case_string {
     const char *text;
     uint64_t length;
@@ -92,7 +92,7 @@ static inline int64_t case_put_strings(const struct case_string *s, int64_t n, c
     return at;
 }
 
-/* Of the slots of an open sequence, what is not in use means nothing. */
+/* Clears the unused slots of an open sequence, and the unused ends of the others. */
 static inline void case_clear_unused(struct case_string *s, const int64_t *dim, const int64_t *row,
                                      const int64_t *width, int64_t count)
 {

@@ -1,98 +1,14 @@
-/* data.c - a test's data: tensors, sequences, optionals and maps in files, and their form as inputs and results. */
+/* data.c - a test's data: its files, and their form as results. */
 #include "suite.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
-/* ---- messages ---------------------------------------------------------------------------------------------------- */
+/* ---- files ------------------------------------------------------------------------------------------------------- */
 
-typedef struct Span {
-    const unsigned char *at, *end;
-} Span;
-
-static uint64_t read_varint(Span *s)
+static Form form_of_text(const char *form)
 {
-    uint64_t v = 0;
-    for (int shift = 0; s->at < s->end && shift < 64; shift += 7) {
-        v |= (uint64_t)(*s->at & 127) << shift;
-        if (!(*s->at++ & 128))
-            break;
-    }
-    return v;
-}
-
-/* The next field: its number; its contents when it is a message or a string, or its value. 0: there is none. */
-static int read_field(Span *s, Span *inner, uint64_t *v)
-{
-    if (s->at >= s->end)
-        return 0;
-    uint64_t key = read_varint(s);
-    *v = read_varint(s);
-    if ((key & 7) == 2) {
-        uint64_t left = (uint64_t)(s->end - s->at);
-        *inner = (Span){s->at, s->at + (*v < left ? *v : left)};
-        s->at = inner->end;
-    }
-    return (int)(key >> 3);
-}
-
-static Tensor *joined(Type type, const Tensors *list)
-{
-    Tensor *t = tensor_new(type, 1, (int64_t[]){list->n});
-    for (int i = 0; i < list->n; i++)
-        memcpy((char *)(uintptr_t)t->data + type_bytes(type, i), tensor_data(list->at[i]), type_bytes(type, 1));
-    return t;
-}
-
-static Data read_message(const char *form, Span s);
-
-/* MapProto: the values, then their keys. */
-static void read_map(Data *d, Span s)
-{
-    Span inner;
-    uint64_t v;
-    Type type = NO_TYPE;
-    Tensors keys = {0}, values = {0};
-    for (int field; (field = read_field(&s, &inner, &v)) != 0;)
-        if (field == 2)
-            type = (Type)v;
-        else if (field == 3)
-            vec_push(&keys, tensor_int(type, (int64_t)v));
-        else if (field == 4) {
-            vec_push(&keys, tensor_new(STR, 0, NULL));
-            tensor_set_str(keys.at[keys.n - 1], 0, name_bytes((const char *)inner.at, (size_t)(inner.end - inner.at)));
-        } else if (field == 5) {
-            Data list = read_message("s", inner);
-            for (int i = 0; i < list.n; i++)
-                vec_push(&values, list.item[i].t);
-        }
-    if (!values.n)
-        return; /* of no entries: the types are those that the model declares */
-    d->n = 2;
-    d->item[0] = (Data){.form = 't', .present = true, .t = joined(values.at[0]->type, &values)};
-    d->item[1] = (Data){.form = 't', .present = true, .t = joined(type, &keys)};
-}
-
-static Data read_message(const char *form, Span s)
-{
-    Data d = {.form = *form, .present = true};
-    Span inner;
-    uint64_t v;
-    if (d.form == 't') {
-        d.t = parse_tensor(s.at, (size_t)(s.end - s.at), "data");
-        return d;
-    }
-    d.item = NEWS(Data, s.end - s.at + 1);
-    d.present = d.form != '?';
-    if (d.form == 'm') {
-        read_map(&d, s);
-        return d;
-    }
-    for (int field; (field = read_field(&s, &inner, &v)) != 0;)
-        if (field == 3 || field == (d.form == '?' ? 5 : 6)) { /* tensor_value(s), sequence_value, map_values */
-            d.item[d.n++] = read_message(field == 3 ? "t" : field == 5 ? "s" : "m", inner);
-            d.present = true;
-        }
-    return d;
+    return *form == 't' ? TENSOR : *form == '?' ? OPTIONAL : *form == 'm' ? MAP : SEQUENCE;
 }
 
 bool read_data(const Test *t, const char *kind, int i, const char *form, Data *d)
@@ -100,62 +16,16 @@ bool read_data(const Test *t, const char *kind, int i, const char *form, Data *d
     char file[64];
     snprintf(file, sizeof file, "test_data_set_0/%s_%d.pb", kind, i);
     char *path = path_in(t->from, file);
-    size_t n = 0;
-    unsigned char *bytes = read_file(path, &n);
-    if (bytes && *form == 't')
-        *d = (Data){.form = 't', .present = true, .t = read_tensor_file(path)};
-    else if (bytes)
-        *d = read_message(form, (Span){bytes, bytes + n});
+    const bool there = !access(path, F_OK);
+    if (there)
+        *d = read_data_file(path, form_of_text(form));
     free(path);
-    return bytes != NULL;
+    return there;
 }
 
 const char *form_of_type(const TypeDesc *d)
 {
     return !d ? "t" : d->form == OPTIONAL ? "?" : d->form == SEQUENCE ? "s" : d->form == MAP ? "m" : "t";
-}
-
-/* ---- as inputs --------------------------------------------------------------------------------------------------- */
-
-static Tensor *zeros(Type type, Shape s)
-{
-    int64_t dim[MAX_RANK];
-    for (int i = 0; i < s.rank; i++)
-        dim[i] = dim_is_const(s.dim[i]) ? dim_value(s.dim[i]) : 0;
-    return tensor_new(type, s.rank, dim);
-}
-
-static void give_open(const Data *d, const ContainerType *b, Tensors *to)
-{
-    int width = b->rank > 1 ? b->rank : 1;
-    int64_t slot = dim_value(sequence_slot(b));
-    Tensor *data = tensor_new(b->type, 2, (int64_t[]){b->max_count, slot}),
-           *dims = tensor_new(I64, 2, (int64_t[]){b->max_count, width});
-    int64_t *row = (int64_t *)(uintptr_t)dims->data;
-    for (int i = 0; i < d->n; i++, row += width) {
-        const Tensor *x = d->item[i].t;
-        memcpy((char *)(uintptr_t)data->data + type_bytes(b->type, slot) * (size_t)i, tensor_data(x), tensor_size(x));
-        for (int k = 0; k < width; k++)
-            row[k] = k < x->rank ? x->dim[k] : -1;
-    }
-    vec_push(to, data);
-    vec_push(to, dims);
-    vec_push(to, tensor_int(I64, d->n));
-}
-
-void give_data(const Data *d, const ContainerType *b, Tensors *to)
-{
-    static const Data none;
-    if (b->form == TENSOR)
-        vec_push(to, d->t ? d->t : zeros(b->type, b->shape));
-    else if (b->open)
-        give_open(d, b, to);
-    else {
-        for (int i = 0; i < b->item.n; i++)
-            give_data(i < d->n ? &d->item[i] : &none, b->item.at[i], to);
-        if (b->form == OPTIONAL)
-            vec_push(to, tensor_int(B8, d->present));
-    }
 }
 
 /* ---- as results -------------------------------------------------------------------------------------------------- */
@@ -232,12 +102,12 @@ int take_results(const char *form, const Tensor *got, Tensors *to)
 
 void list_data(const Data *d, Tensors *to)
 {
-    if (d->form == 't') {
+    if (d->form == TENSOR) {
         vec_push(to, d->t);
         return;
     }
-    if (d->form != 'm')
-        vec_push(to, d->form == '?' ? of_int(B8, d->present) : of_int(I64, d->n));
+    if (d->form != MAP)
+        vec_push(to, d->form == OPTIONAL ? of_int(B8, d->n) : of_int(I64, d->n));
     for (int i = 0; i < d->n; i++)
         list_data(&d->item[i], to);
 }

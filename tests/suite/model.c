@@ -37,12 +37,14 @@ static void read_inputs(Case *c, const Result *r)
 {
     for (int i = 0; i < r->n_bounded; i++)
         vec_push(&opt()->dims, ((struct DimOption){r->bounded[i], 0, BOUND, false}));
+    if (r->all_bounded)
+        opt()->all_dims = (struct DimOption){"", 0, BOUND_OF_ALL, false};
     Graph *g = c->m->graph;
     for (int i = 0, file = 0; i < g->in.n; i++) {
         Value *v = g->in.at[i];
         if (is_constant_input(v))
             continue;
-        Data d = {.form = 't'};
+        Data d = {.form = TENSOR};
         if (!v->default_only && !is_frozen(v, r) && !read_data(c->t, "input", file, form_of_type(v->desc), &d))
             fail(EXIT_IO, "no data for input %s", printable(v->name));
         if (!v->default_only)
@@ -57,7 +59,7 @@ static void read_inputs(Case *c, const Result *r)
     }
 }
 
-/* The most elements of a sequence and their largest sizes. */
+/* The maximum number of elements of a sequence and their largest sizes. */
 static void give_bounds(const Value *v, const TypeDesc *type, const Data *d)
 {
     struct ShapeOption o = {.input = v->name->s, .rank = 1, .dim = {d->n + SLACK}};
@@ -92,16 +94,16 @@ static void give_options(Case *c)
         const Value *v = c->value.at[i];
         const Data *d = &c->data.at[i];
         const TypeDesc *type = v->desc;
-        if (d->form == '?') {
+        if (d->form == OPTIONAL) {
             type = type->of;
             d = d->n ? d->item : &none;
         }
         if (type && type->form == SEQUENCE)
             give_bounds(v, type, d);
-        if (d->form == 'm')
+        if (d->form == MAP)
             vec_push(&opt()->dims, ((struct DimOption){name_format("%s_count", v->name->s)->s, 0,
                                                        (d->n ? tensor_count(d->item[0].t) : 0) + SLACK, false}));
-        const Tensor *t = d->form == 't' ? d->t : NULL;
+        const Tensor *t = d->form == TENSOR ? d->t : NULL;
         if (t && v->shape->rank < 0) {
             struct ShapeOption o = {.input = v->name->s, .rank = t->rank};
             memcpy(o.dim, t->dim, sizeof *o.dim * (size_t)t->rank);
@@ -244,11 +246,12 @@ static int64_t unit_of(Type t)
 
 static Text describe(const Case *c, const Result *r)
 {
-    enum { MOST = 1024 };
+    enum { MAX_VALUES = 1024 };
     Graph *g = c->m->graph;
-    int64_t in_bytes[MOST], in_strings[MOST], in_unit[MOST], out_bytes[MOST], out_type[MOST], out_bits[MOST],
-        out_unit[MOST], out_rank[MOST], out_open[MOST], size[MOST];
-    if (c->in.n > MOST || g->out.n > MOST || c->n_size > MOST)
+    int64_t in_bytes[MAX_VALUES], in_strings[MAX_VALUES], in_unit[MAX_VALUES], out_bytes[MAX_VALUES],
+        out_type[MAX_VALUES], out_bits[MAX_VALUES], out_unit[MAX_VALUES], out_rank[MAX_VALUES], out_open[MAX_VALUES],
+        size[MAX_VALUES];
+    if (c->in.n > MAX_VALUES || g->out.n > MAX_VALUES || c->n_size > MAX_VALUES)
         fail(EXIT_MODEL, "too many inputs or outputs for the tests");
     for (int i = 0; i < c->in.n; i++) {
         const Tensor *t = c->in.at[i];
@@ -258,10 +261,10 @@ static Text describe(const Case *c, const Result *r)
     }
     for (int i = 0; i < g->out.n; i++) {
         const Value *y = g->out.at[i];
-        int64_t most = 1;
+        int64_t count = 1;
         for (int k = 0; k < y->shape->rank; k++)
-            most *= dim_high(y->shape->dim[k]);
-        out_bytes[i] = (int64_t)type_bytes(y->type, most);
+            count *= dim_high(y->shape->dim[k]);
+        out_bytes[i] = (int64_t)type_bytes(y->type, count);
         out_type[i] = y->type;
         out_bits[i] = type_bits(y->type);
         out_unit[i] = unit_of(y->type);
@@ -332,10 +335,10 @@ static void use_groups(Case *c)
     const InterfaceGroup *groups;
     int n = interface_groups(false, &groups);
     for (int i = 0; i < n; i++)
-        if (c->data.at[i].form == 't')
+        if (c->data.at[i].form == TENSOR)
             vec_push(&c->in, c->data.at[i].t);
         else
-            give_data(&c->data.at[i], groups[i].ctype, &c->in);
+            data_components(&c->data.at[i], groups[i].ctype, printable(groups[i].name), &c->in);
     FILE *f = open_out(c->t, "forms");
     n = interface_groups(true, &groups);
     for (int i = 0; i < n; i++) {
@@ -386,6 +389,7 @@ void compile_case(const Test *t, Result *r)
                        .prefix = version ? version + 1 : t->name,
                        .target = target_find(set.target ? set.target : "generic"),
                        .weights = set.incbin ? WEIGHTS_INCBIN : WEIGHTS_INLINE,
+                       .single = set.single,
                        .channel_block = (int64_t)t->channel_block};
     c.m = parse_model(opt()->model);
     read_inputs(&c, r);

@@ -13,6 +13,7 @@
  *   --own GROUP     other tests than the current official ones; GROUP: their name in the counts
  *   --symbolic-outputs   without the declared shapes of the outputs, so that they must be computed
  *   --incbin        the weights in a file beside the C, which compiles faster; not on a big-endian machine
+ *   --single        each test's C contains what it needs of the runtime
  *   --jobs N, -v */
 #include "base/session.h"
 #include "suite.h"
@@ -143,8 +144,8 @@ static int find_names(const char *text, const char *before, const char *after, c
     return n;
 }
 
-/* Follows the compiler's help, "freeze it: --const INPUT=FILE.pb" or, where no input decides the size, "give it a
- * bound, --dim 'SIZE<=64'"; whether there was any, so that the next attempt may succeed. */
+/* Adds the options that the compiler's help suggests, "freeze it: --const INPUT=FILE.pb" or, where no input decides the
+ * size, "give it a bound, --dim 'SIZE<=64'", or where there are many, "--all-dims='<=64'"; false: it suggests none, so another attempt would fail, too. */
 static bool take_help(const char *log, Result *r)
 {
     char *text = read_file(log, NULL);
@@ -153,8 +154,14 @@ static bool take_help(const char *log, Result *r)
         r->n_frozen = find_names(text, "--const ", "=FILE.pb", r->frozen, r->n_frozen);
     if (text && r->n_frozen + r->n_bounded == before)
         r->n_bounded = find_names(text, "--dim '", "<=64'", r->bounded, r->n_bounded);
+    bool all = text && r->n_frozen + r->n_bounded == before && !r->all_bounded &&
+               (r->n_bounded == MAX_FROZEN || strstr(text, "--all-dims='<=64'"));
+    if (all) {
+        r->all_bounded = true;
+        r->n_bounded = 0;
+    }
     free(text);
-    return r->n_frozen + r->n_bounded > before;
+    return all || r->n_frozen + r->n_bounded > before;
 }
 
 /* Compiles and evaluates; if no C was written, the verdict holds for all ways. */
@@ -179,19 +186,22 @@ static void run_compiler(int i)
     free(log);
 }
 
-/* Keeps a former run's verdict about the emitted code; build.c decides whether it still holds. */
+/* Results and verdicts of a former run stay, with the keys by which build.c, tests/cache.py and
+ * tests/machines/elsewhere.py decide whether they still hold. */
+static bool is_kept(const char *name)
+{
+    const char *end = strrchr(name, '.');
+    bool result = !strncmp(name, "out.", 4) && strcmp(name, "out.eval");
+    return result || (end && !strcmp(end, ".key")) || !strcmp(name, ".") || !strcmp(name, "..");
+}
+
 static void clean_folder(const char *dir)
 {
-    static const char *const keep[] = {".", "..", "sanitized.key", "fast.key", "out.sanitized", "out.fast"};
     mkdir(dir, 0777);
     DIR *d = opendir(dir);
-    for (struct dirent *e; d && (e = readdir(d));) {
-        bool kept = false;
-        for (size_t k = 0; k < sizeof keep / sizeof *keep; k++)
-            kept |= !strcmp(e->d_name, keep[k]);
-        if (!kept)
+    for (struct dirent *e; d && (e = readdir(d));)
+        if (!is_kept(e->d_name))
             unlinkat(dirfd(d), e->d_name, 0);
-    }
     if (d)
         closedir(d);
 }
@@ -326,7 +336,7 @@ static void add_test(const char *folder, const char *kind, const char *test, cha
 
 static void find_tests(const char *given, char *const *patterns)
 {
-    const char *suite = realpath(given, NULL); /* for a link of the cache may lead elsewhere before the end */
+    const char *suite = realpath(given, NULL); /* the cache's link may be changed before this run ends */
     DIR *kinds = suite ? opendir(suite) : NULL;
     for (struct dirent *kind; kinds && (kind = readdir(kinds));) {
         char *folder = path_in(suite, kind->d_name);
@@ -430,6 +440,8 @@ static void report_verbose(void)
             printf("  with --const %s=FILE.pb\n", shared->result[i].frozen[k]);
         for (int k = 0; k < shared->result[i].n_bounded; k++)
             printf("  with --dim '%s<=%d'\n", shared->result[i].bounded[k], BOUND);
+        if (shared->result[i].all_bounded)
+            printf("  with --all-dims='<=%d'\n", BOUND_OF_ALL);
         for (Way w = 0; w < N_WAYS; w++) {
             const Verdict *v = &shared->result[i].way[w];
             if (in_way(i, w))
@@ -471,11 +483,11 @@ static bool report(void)
             printf("FAILED %s: %s, %s: %s\n", tests.at[i].name, way_name[v - shared->result[i].way],
                    class_name[v->class], v->why);
         if (!v && listed && all_ways)
-            printf("FAILED %s: passes, but stands in %s: take its line out\n", tests.at[i].name, known_file);
+            printf("FAILED %s: passes, but is listed in %s: take its line out\n", tests.at[i].name, known_file);
         official += !strstr(tests.at[i].from, "/random/");
         official_passed += !v && !strstr(tests.at[i].from, "/random/");
-        frozen +=
-            !v && (shared->result[i].n_frozen || shared->result[i].n_bounded) && !strstr(tests.at[i].from, "/random/");
+        frozen += !v && (shared->result[i].n_frozen || shared->result[i].n_bounded || shared->result[i].all_bounded) &&
+                  !strstr(tests.at[i].from, "/random/");
         slowest = shared->result[i].seconds > shared->result[slowest].seconds ? i : slowest;
         passed += !v && !(listed && all_ways);
         failed += (v && !listed) || (!v && listed && all_ways);
@@ -541,6 +553,8 @@ int main(int argc, char **argv)
             set.symbolic_outputs = true;
         else if (!strcmp(a, "--incbin"))
             set.incbin = true;
+        else if (!strcmp(a, "--single"))
+            set.single = true;
         else if (!strcmp(a, "--update"))
             update = true;
         else if (!strcmp(a, "--ways")) {

@@ -51,7 +51,7 @@ bool is_network(const Test *t);
 typedef enum Kind { COMPARED, BERNOULLI, DROPOUT } Kind;
 
 /* Shared between the processes of a run. */
-enum { MAX_FROZEN = 6, BOUND = 64 /* as the help has it */ };
+enum { MAX_FROZEN = 6, BOUND = 64 /* as the help has it */, BOUND_OF_ALL = 160 };
 typedef struct Result {
     bool emitted;
     double seconds;
@@ -59,6 +59,7 @@ typedef struct Result {
     char frozen[MAX_FROZEN][64]; /* inputs that the compiler needs as constants, as by --const INPUT=FILE.pb */
     int n_bounded;
     char bounded[MAX_FROZEN][64]; /* sizes that need a bound, as by --dim 'SIZE<=64' */
+    bool all_bounded;             /* there are too many of them for the list: --all-dims instead */
     Kind kind;
     double ratio; /* DROPOUT */
     Verdict way[N_WAYS];
@@ -71,28 +72,18 @@ typedef struct Settings {
     const char *cc, *sanitizer; /* C compilers: of WAY_FAST, of WAY_SANITIZED */
     const char *march;          /* of WAY_SANITIZED; NULL: generic, with the bits of WAY_EVAL */
     const char *target;         /* --target; NULL: generic, with the bits of WAY_EVAL */
-    bool verbose, symbolic_outputs, incbin;
+    bool verbose, symbolic_outputs, incbin, single;
     bool ways[N_WAYS];
     int every; /* one test in `every` also runs as C */
     int turn;  /* which of them */
 } Settings;
 extern Settings set;
 
-/* data.c: the contents of a test's file: form 't' a tensor, 's' a sequence, '?' an optional, 'm' a map: values and
- * keys. */
-typedef struct Data {
-    char form;
-    bool present; /* '?': there is an element */
-    Tensor *t;
-    int n;
-    struct Data *item;
-} Data;
-typedef VEC(Tensor *) Tensors;
+/* data.c: the contents of a test's file. Forms as text: "t" a tensor, "s" a sequence, "?" an optional, "m" a map. */
 const char *form_of_type(const TypeDesc *d);
 const char *form_of_container(const ContainerType *b);
 /* Reads KIND_I.pb as `form`; false: there is no such file. */
 bool read_data(const Test *t, const char *kind, int i, const char *form, Data *d);
-void give_data(const Data *d, const ContainerType *b, Tensors *to); /* as inputs of the compiled model */
 /* Outputs of the compiled model as a list: how many elements, then these; whether there is one, then it. Returns the
  * number of outputs taken. list_data: the same list of the expected data. */
 int take_results(const char *form, const Tensor *got, Tensors *to);

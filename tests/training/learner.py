@@ -26,9 +26,9 @@ class Learner:
         self.lib, self.p, self.u = lib, p, p.upper()
         self.macros = {k: v.strip() for k, v in re.findall(rf"^#define {self.u}_(\w+) (.*?)(?:/\*.*)?$", h, flags=re.M)}
         self.entries = {name: [(bool(const), kind, v) for const, kind, v in re.findall(r"(const )?(?:struct )?(\w+) \*(\w+)", rest)]
-                        for name, rest in re.findall(rf"^int {p}_(\w+)\((?:const )?struct {p}_state \*state(.*?)\);", h, flags=re.M)}
+                        for name, rest in re.findall(rf"^int {p}_(\w+)\((?:const )?struct {p}_state \*state(.*?)\);", h, flags=re.M | re.S)}
         self.statuses = {k: int(v) for k, v in re.findall(rf"{self.u}_(\w+) = (\d+)", re.search(r"enum \{(.*?)\};", h)[1])}
-        self.seeded = bool(re.search(rf"^int {p}_reset\(.*seed\);", h, flags=re.M))
+        self.seeded = bool(re.search(rf"^int {p}_reset\([^;]*seed\);", h, flags=re.M))
         self.sizes_fields = re.findall(r"^    int64_t (\w+); /\*", h, flags=re.M)
         self.fields, at = {}, 0
         for kind, name, n in re.findall(r"^    (\w+(?: char)?) (\w+)\[(\d+)\];", re.search(rf"struct {p}_state \{{(.*?)\n\}};", h, flags=re.S)[1], flags=re.M):

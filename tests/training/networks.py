@@ -47,7 +47,7 @@ PARAGRAPH = "No heap, stdio, recursion or variable-length array. The only writab
 
 @in_folder
 def transformer(folder):
-    """Then it writes the paragraph from its first letter on: each token sees those before it only."""
+    """After training it writes the paragraph from its first letter on: each token attends only those before it."""
     letters = sorted(set(PARAGRAPH))
     n, c, v = len(PARAGRAPH) - 1, 32, len(letters)
     ids = np.array([letters.index(k) for k in PARAGRAPH])

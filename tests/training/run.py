@@ -53,7 +53,7 @@ def xor(optimiser):
 
 
 class Numpy:
-    """The same in double. (With a rate of 0.3, SGD in float drifts from SGD in double by 0.08: too near to divergence.)"""
+    """The same training in double. (At a rate of 0.3 it is so near to divergence that SGD in float drifts from SGD in double by 0.08.)"""
 
     def __init__(self, optimiser):
         self.optimiser, self.p = optimiser, {n: v.astype(float) for n, v in parameters().items()}

@@ -24,7 +24,7 @@ WORDS, FEATURES, FRAMES = 6, 64, (49, 10)
 EXAMPLES, HELD_OUT, EPOCHS, RATE, ALPHA = 10, 6, 4, 0.02, 0.9     # of each word
 FLASH = ROOT / "samples" / "bare-metal"
 
-# As mps2.ld, with all RAM there is: the stack at its beginning, so that more stack than there is faults.
+# As cortex-m4.ld, with the RAM that the program needs and no more. The stack is at the beginning of the RAM, so that an overflow faults.
 LINK = f"""MEMORY {{ flash (rx) : ORIGIN = 0, LENGTH = 1M
     ram (rwx) : ORIGIN = 0x20000000, LENGTH = {RAM} }}
 ENTRY(reset)
@@ -116,7 +116,7 @@ def spotter(body):
 
 
 def said(word, rng):
-    """A word is a course of each feature over time, said at another time and speed, among noise."""
+    """A spoken word: the curve of each feature over time, which belongs to the word, at a random time and speed, with noise."""
     shape = np.random.default_rng(100 + word).normal(size=(5, FRAMES[1]))
     at = (np.arange(FRAMES[0]) * rng.uniform(0.9, 1.1) + rng.uniform(-3, 3)) / FRAMES[0] * 4
     course = np.stack([np.interp(at, range(5), c) for c in shape.T], 1)
@@ -133,7 +133,7 @@ def examples():
 
 
 def built(folder, sounds, words, stack):
-    """The program of the size that is all RAM."""
+    """The program whose RAM has exactly the size that it needs."""
     learnt = len(words) - WORDS * HELD_OUT
     rows = ",\n".join("{" + ",".join(map(str, s.ravel())) + "}" for s in sounds)
     (folder / "data.h").write_text(f"enum {{ EXAMPLES = {len(words)}, LEARNT = {learnt}, EPOCHS = {EPOCHS} }};\n#define RATE {RATE}f\n"

@@ -124,9 +124,9 @@ class Case:
         return values, {**states, **{s: values[v] for s, v in self.bindings[k].items()}}
 
     def obvious(self, k):
-        """State variables whose new value can be computed in their place: by one elementwise operator that reads the old value, which
-        nothing after it reads, in the order of the nodes, or in a chain, which has an order in which that is so. (The result must be no
-        output of the caller's, nor two variables' value.)"""
+        """State variables whose new value one elementwise operator computes in their place: it reads the old value, and nothing reads that
+        later, in the order of the nodes or, in a chain, in some order. (The new value must not be an output of the caller's, nor the value
+        of two variables.)"""
         steps, found = self.main.steps + self.parts[k].steps, set()
         y = self.main.values[-1]
         for s, v in self.bindings[k].items():
@@ -172,7 +172,7 @@ def random_models(first, last, folder):
 
 @in_folder
 def reported(folder):
-    """Of a swap, one new value has to wait beside the old one; a third variable is added to in its place. In the report of each form."""
+    """Each form of the report says that one new value of a swap waits beside the old one, and that a third variable is updated in place."""
     m = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 17]> g (float x) => (float y) <float[3] a = {1, 2, 3}, float[3] b = {4, 5, 6}> {
         s = ReduceSum <keepdims = 0> (a)  y = Mul(x, s) }""")
     t = m.training_info.add()

@@ -1,13 +1,8 @@
 /* dim.c - unit tests of compiler/ir/dim.c and poly.c: sizes as expressions are simplified, bounded and evaluated
  * correctly.
  * Parts: ir/dim, ir/expr, ir/poly, ir/dim_print, ir/symbol. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
-#undef fail /* cmocka's; the compiler has a function of this name */
+#include "unit.h"
 
 #include "onnxcc.h"
 #include "rt.h"
@@ -88,6 +83,8 @@ static void sums_and_products(void **state)
 static void divisions(void **state)
 {
     (void)state;
+    assert_dim(dim_div(dim_mul(dim_mul(n, m), D(4)), dim_mul(m, D(8))), dim_div(n, D(2)));
+    assert_dim(dim_div(dim_mul(n, dim_add(m, D(2))), dim_mul(n, D(4))), dim_div(dim_add(m, D(2)), D(4)));
     assert_dim(dim_div(dim_add(dim_mul(n, D(12)), D(5)), D(12)), n);
     assert_dim(dim_ceil(dim_mul(n, D(12)), D(12)), n);
     assert_dim(dim_div(dim_mul(n, D(4)), D(6)), dim_div(dim_mul(n, D(2)), D(3)));
@@ -101,6 +98,25 @@ static void divisions(void **state)
     assert_print(10000, dim_mul(dim_div(n, D(2)), m), "m * (n / 2)");
     assert_print(10000, dim_div(dim_sub(n, D(1)), D(2)), "rt_div(n - 1, 2)");
     assert_print(10000, dim_div(n, m), "rt_div(n, m)");
+}
+
+static void bounds_of_symbols(void **state)
+{
+    (void)state;
+    int64_t low = 0;
+    Dim steps = dim_add(dim_div(dim_sub(n, D(10)), D(5)), D(1)),
+        after = dim_sub(dim_div(dim_sub(steps, D(3)), D(2)), D(4));
+    assert_ptr_equal(dim_at_least(steps, &low), n_); /* (n - 10) / 5 >= -1 */
+    assert_int_equal(low, 5);
+    low = 1;
+    assert_ptr_equal(dim_at_least(after, &low), n_); /* steps - 3 >= 10 */
+    assert_int_equal(low, 70);
+    low = 10;
+    assert_ptr_equal(dim_at_least(dim_add(dim_mul(D(3), n), D(2)), &low), n_); /* 3 n >= 8 */
+    assert_int_equal(low, 3);
+    assert_null(dim_at_least(dim_add(n, m), &low));
+    assert_null(dim_at_least(dim_sub(D(5), n), &low));
+    assert_null(dim_at_least(D(5), &low));
 }
 
 static void comparisons(void **state)
@@ -117,6 +133,14 @@ static void comparisons(void **state)
     assert_dim(dim_eq_expr(n, dim_add(n, D(3))), D(0));
     assert_dim(dim_eq_expr(n, n), D(1));
     assert_dim(dim_select(dim_less_expr(s, D(0)), n, n), n);
+    assert_dim(dim_select(dim_eq_expr(n, D(1)), dim_min(D(64), n), n),
+               n); /* an axis of a broadcast whose sizes have one origin */
+    assert_dim(dim_select(dim_eq_expr(dim_min(D(64), n), D(1)), n, dim_min(D(64), n)), dim_min(D(64), n));
+    assert_false(dim_identical(dim_select(dim_eq_expr(n, D(70)), dim_min(D(64), n), n), n));
+    assert_false(dim_identical(dim_select(dim_eq_expr(n, D(1)), s, n), n));
+    m_->known = false;
+    symbol_fix(n_, m);
+    assert_dim(dim_resolve(dim_select(dim_eq_expr(n, D(2)), dim_min(D(64), n), n)), m);
     Dim from = dim_select(dim_less_expr(s, D(0)), dim_add(s, n), s), at = dim_min(dim_max(from, D(0)), n);
     assert_true(dim_is_at_most(at, n));
     assert_true(dim_is_at_most(D(0), at));
@@ -261,14 +285,8 @@ static void large_ones_stay_right(void **state)
     assert_int_equal(dim_eval(dim_mul(sum, product)), 300LL * 24 * 24 * 24 * 24 * 24);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(numbers, setup),   cmocka_unit_test_setup(sums_and_products, setup),
-        cmocka_unit_test_setup(divisions, setup), cmocka_unit_test_setup(comparisons, setup),
-        cmocka_unit_test_setup(bounds, setup),    cmocka_unit_test_setup(symbols, setup),
-        cmocka_unit_test(random_expressions),     cmocka_unit_test_setup(large_ones_stay_right, setup),
-    };
-    session_begin();
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test_setup(numbers, setup), cmocka_unit_test_setup(sums_and_products, setup),
+           cmocka_unit_test_setup(divisions, setup), cmocka_unit_test_setup(bounds_of_symbols, setup),
+           cmocka_unit_test_setup(comparisons, setup), cmocka_unit_test_setup(bounds, setup),
+           cmocka_unit_test_setup(symbols, setup), cmocka_unit_test(random_expressions),
+           cmocka_unit_test_setup(large_ones_stay_right, setup))

@@ -1,13 +1,8 @@
 /* memory.c - unit tests of compiler/memory: arenas of graphs whose smallest size is known, concats and slices in the
  * buffers of their wholes, and random graphs, in which no two buffers alive at the same time may overlap.
  * Parts: memory/plan, memory/share, memory/pitch, ir/call. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
-#undef fail /* cmocka's; the compiler has a function of this name */
+#include "unit.h"
 
 #include "onnxcc.h"
 #include "base/target.h"
@@ -166,14 +161,5 @@ static void nothing_alive_overlaps(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_chain_needs_its_largest_pair),
-        cmocka_unit_test(parts_of_a_concat_are_made_in_it),
-        cmocka_unit_test(an_input_is_copied),
-        cmocka_unit_test(nothing_alive_overlaps),
-    };
-    session_begin();
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(a_chain_needs_its_largest_pair), cmocka_unit_test(parts_of_a_concat_are_made_in_it),
+           cmocka_unit_test(an_input_is_copied), cmocka_unit_test(nothing_alive_overlaps))

@@ -2,14 +2,9 @@
  * With ONNXCC_PLACE=FOLDER, also the instances there: NAME.CAPACITY.csv with lines id,lower,upper,size.
  * Parts: base/place, base/place_search. */
 #include <dirent.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
-#include <cmocka.h>
-#undef fail /* cmocka's; the compiler has a function of this name */
+#include "unit.h"
 
 #include "onnxcc.h"
 #include "base/place.h"
@@ -151,15 +146,6 @@ static void instances_fit(void **state)
     closedir(d);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_and_one),
-        cmocka_unit_test(random_ones_do_not_overlap),
-        cmocka_unit_test(cut_ones_reach_the_bound),
-        cmocka_unit_test(long_chains_take_no_time),
-        cmocka_unit_test(instances_fit),
-    };
-    session_begin();
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(nothing_and_one), cmocka_unit_test(random_ones_do_not_overlap),
+           cmocka_unit_test(cut_ones_reach_the_bound), cmocka_unit_test(long_chains_take_no_time),
+           cmocka_unit_test(instances_fit))

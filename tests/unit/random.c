@@ -2,12 +2,7 @@
  * other. The sequences are fixed, so the results are the same in every run; the limits are about four standard
  * deviations. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#undef fail /* cmocka's; the compiler has a function of this name */
+#include "unit.h"
 
 #define T f32
 #include "random.h"

@@ -2,12 +2,7 @@
  * the C library's.
  * Parts: base/regex, base/regex_parse. */
 #include <regex.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#undef fail /* cmocka's; the compiler has a function of this name */
+#include "unit.h"
 
 #include "onnxcc.h"
 #include "base/regex.h"
@@ -150,13 +145,6 @@ static int fresh_run(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(patterns_take_whole_texts, fresh_run),
-        cmocka_unit_test_setup(wrong_patterns_are_told, fresh_run),
-        cmocka_unit_test_setup(random_patterns_as_the_c_library, fresh_run),
-    };
-    session_begin();
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test_setup(patterns_take_whole_texts, fresh_run),
+           cmocka_unit_test_setup(wrong_patterns_are_told, fresh_run),
+           cmocka_unit_test_setup(random_patterns_as_the_c_library, fresh_run))

@@ -1,12 +1,7 @@
 /* schema.c - unit tests of compiler/ir/schema.c and opset.c: groups of types are the standard's, an operator's schema
  * is the newest one up to the version in force.
  * Parts: ir/schema, ir/opset, ir/type. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#undef fail /* cmocka's; the compiler has a function of this name */
+#include "unit.h"
 
 #include "onnxcc.h"
 #include "ir/schema.h"
@@ -90,13 +85,5 @@ static void signatures(void **state)
     assert_true(formal_attr(conv, "pads")->optional);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(groups_are_the_standards),
-        cmocka_unit_test(the_version_in_force),
-        cmocka_unit_test(signatures),
-    };
-    session_begin();
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(groups_are_the_standards), cmocka_unit_test(the_version_in_force),
+           cmocka_unit_test(signatures))

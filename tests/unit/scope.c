@@ -1,12 +1,7 @@
 /* scope.c - unit tests of compiler/ir/scope.c and symbol.c: the origin of a size, and the graph in which it becomes
  * known.
  * Parts: ir/scope, ir/symbol. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#undef fail /* cmocka's; the compiler has a function of this name */
+#include "unit.h"
 
 #include "onnxcc.h"
 #include "ir/scope.h"
@@ -70,13 +65,4 @@ static void starts(void **state)
     assert_int_equal(symbol_start(symbol_fresh("d", INT64_MIN, INT64_MAX)), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(graphs_enclose),
-        cmocka_unit_test(origins),
-        cmocka_unit_test(starts),
-    };
-    session_begin();
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(graphs_enclose), cmocka_unit_test(origins), cmocka_unit_test(starts))

@@ -1,11 +1,6 @@
 /* strided.c - unit tests of compiler/ir/strided.c: copies have as few axes as their strides allow, also over symbols.
  * Parts: ir/strided. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#undef fail /* cmocka's; the compiler has a function of this name */
+#include "unit.h"
 
 #include "onnxcc.h"
 #include "ir/strided.h"
@@ -60,13 +55,5 @@ static void symbols_are_merged(void **state)
     assert_string_equal(transposed(shape_list(3, D(3), n, D(4)), (int[]){1, 2, 0}), "4 * n:1:3 3:4 * n:1");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(axes_are_merged),
-        cmocka_unit_test(axes_of_one_vanish),
-        cmocka_unit_test(symbols_are_merged),
-    };
-    session_begin();
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(axes_are_merged), cmocka_unit_test(axes_of_one_vanish),
+           cmocka_unit_test(symbols_are_merged))

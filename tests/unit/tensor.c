@@ -1,11 +1,6 @@
 /* tensor.c - unit tests of compiler/ir/tensor.c and graph.c: elements of every kind, bytes for kernels, uses of values.
  * Parts: ir/tensor, ir/graph, ir/type. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#undef fail /* cmocka's; the compiler has a function of this name */
+#include "unit.h"
 
 #include "onnxcc.h"
 
@@ -122,16 +117,6 @@ static void uses_follow(void **state)
     assert_null(node_attr(a, "j"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(elements),
-        cmocka_unit_test(fills_are_expanded),
-        cmocka_unit_test(unaligned_bytes_are_copied),
-        cmocka_unit_test(sizes_as_elements),
-        cmocka_unit_test(broadcasting),
-        cmocka_unit_test(uses_follow),
-    };
-    session_begin();
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(elements), cmocka_unit_test(fills_are_expanded),
+           cmocka_unit_test(unaligned_bytes_are_copied), cmocka_unit_test(sizes_as_elements),
+           cmocka_unit_test(broadcasting), cmocka_unit_test(uses_follow))

@@ -1,11 +1,6 @@
 /* util.c - unit tests of compiler/base/pool.c, util.c and error.c: the pool, names, maps, texts, messages.
  * Parts: base/util, base/pool, base/part, base/session, base/utf8, base/error, base/fail. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#undef fail /* cmocka's; the compiler has a function of this name */
+#include "unit.h"
 
 #include "onnxcc.h"
 #include "ir/schema.h"
@@ -183,19 +178,7 @@ static void printable_is_safe(void **state)
     assert_int_equal(strlen(printable(name(longer))), 203);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pool_zeroes_and_grows),
-        cmocka_unit_test(vec_keeps_order),
-        cmocka_unit_test(names_are_interned),
-        cmocka_unit_test(maps_find),
-        cmocka_unit_test(texts_grow),
-        cmocka_unit_test(runs_begin_with_nothing),
-        cmocka_unit_test(messages_say_where),
-        cmocka_unit_test(messages_are_limited),
-        cmocka_unit_test(printable_is_safe),
-    };
-    session_begin();
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(cmocka_unit_test(pool_zeroes_and_grows), cmocka_unit_test(vec_keeps_order),
+           cmocka_unit_test(names_are_interned), cmocka_unit_test(maps_find), cmocka_unit_test(texts_grow),
+           cmocka_unit_test(runs_begin_with_nothing), cmocka_unit_test(messages_say_where),
+           cmocka_unit_test(messages_are_limited), cmocka_unit_test(printable_is_safe))

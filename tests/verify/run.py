@@ -1,55 +1,19 @@
 """Tests of --tap, --until, --from, --eval and `onnxcc verify`. Prints what is wrong, then "verify: N passed, N failed"."""
 import os
-import pathlib
 import shutil
 import signal
 import subprocess
-import sys
 import time
 
 import numpy as np
 import onnx
 from onnx import numpy_helper
 
+import inside
+import message
 import models
 from checks import check, counts
-
-BUILD = pathlib.Path(os.environ["B"])
-ONNXCC = BUILD / "onnxcc"
-WORK = BUILD / "verify"
-
-
-def onnxcc(*words, code=0, env=None):
-    """What it prints; it must end with this code."""
-    p = subprocess.run([ONNXCC, *map(str, words)], capture_output=True, text=True, errors="replace", cwd=WORK, check=False,
-                       env={**os.environ, **(env or {})})
-    said = p.stdout + p.stderr
-    check(p.returncode == code, f"{words}: exit {p.returncode}, not {code}\n{said}")
-    return said
-
-
-def says(said, *texts):
-    for text in texts:
-        check(text in said, f"no {text!r} in\n{said}")
-
-
-def same(got, wanted):
-    return got.shape == wanted.shape and (got.dtype == wanted.dtype or wanted.dtype == object) and (
-        np.array_equal(got, wanted) if wanted.dtype == object else np.allclose(got, wanted, 1e-5, 1e-6))
-
-
-def cut(m, inputs, words, names, wanted):
-    """The model with these options has these outputs, of these values."""
-    folder = WORK / "cut"
-    shutil.rmtree(folder, ignore_errors=True)
-    models.write_data(folder, inputs)
-    onnx.save(m, folder / "m.onnx")
-    said = onnxcc(folder / "m.onnx", "--eval", folder, "--eval-out", folder, *words)
-    check([line.split(":")[0] for line in said.splitlines()] == names, f"{words}: not the outputs {names}:\n{said}")
-    for i, (name, value) in enumerate(zip(names, wanted)):
-        file = folder / f"actual_{i}.pb"
-        got = numpy_helper.to_array(onnx.load_tensor(file)) if file.exists() else np.zeros(0)
-        check(same(got, value), f"{words}: {name} is {got}, not {value}")
+from tools import ONNXCC, WORK, begin, cut, onnxcc, says, verify
 
 
 def cuts():
@@ -73,13 +37,14 @@ def cuts_of_other_things():
     value = models.expected(m, feeds, ["y", "text3", "a", "b", "row", "text2"])
     rows = [value[3][i:i + 1] for i in range(3)]
     bound = ["--dim", "text_text<=64"]
-    cut(m, feeds.values(), ["--tap", "all", *bound], ["y", "text3", "a", "b", "seq", "row", "text2"], [value[0], value[1], *value[2:4], *rows])
+    cut(m, feeds.values(), ["--tap", "all", *bound], ["y", "text3", "a", "b", "seq", "row", "text2", "f_mid"],
+        [value[0], value[1], *value[2:4], *rows])
     cut(m, [feeds["x"], feeds["flag"]], ["--until", "seq"], ["seq"], rows)
     cut(m, [value[4]], ["--from", "row", "--until", "y"], ["y"], [value[0]])
     cut(m, [feeds["flag"], value[2]], ["--from", "a", "--until", "row"], ["row"], [value[4]])
     file = WORK / "cut" / "m.onnx"
     for words, *texts in [
-            (["--tap", "in_Neg"], "inside of this node", 'graph.node[1] "choose" (If)'), (["--until", "f_mid"], "inside of the function Twice"),
+            (["--until", "in_Neg"], "inside of this node", 'graph.node[1] "choose" (If)'), (["--until", "f_mid"], "inside of the function Twice"),
             (["--tap", "roww"], "no tensor of this name", "did you mean 'row'?"), (["--from", "seq"], "its type is not known", "value_info"),
             (["--tap", "x"], "it is an input"), (["--tap", "one"], "it is a constant"), (["--from", "y"], "it is an output"),
             (["--until", "a", "--from", "nothing"], "no tensor of this name")]:
@@ -116,25 +81,6 @@ def evaluated():
     says(onnxcc("eval.onnx", "--eval-out", folder, code=2), "--eval-out needs --eval DIR")
 
 
-# Changes the C by the sed command $WRONG, then compiles it.
-WRONG_CC = """#!/bin/sh
-for f; do case $f in */program.c) sed -i "$WRONG" "${f%program.c}model.c";; esac; done
-exec cc "$@"
-"""
-PYTHON_FIRST = f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}"        # it has ONNX Runtime
-
-
-def verify(*words, code=0, wrong=None, **env):
-    """What it prints; no file may remain."""
-    temporary = WORK / "tmp"
-    temporary.mkdir(exist_ok=True)
-    by = {"CC": str(WORK / "wrong-cc"), "WRONG": wrong} if wrong else {}
-    env = {"TMPDIR": str(temporary), "PATH": PYTHON_FIRST, "CFLAGS": "-O0", **by, **env}
-    said = onnxcc("verify", *words, code=code, env=env)
-    check(not os.listdir(temporary), f"{words}: {os.listdir(temporary)} remains")
-    return said
-
-
 def write_sets(m, sizes):
     data = WORK / "data"
     shutil.rmtree(data, ignore_errors=True)
@@ -162,7 +108,7 @@ def right():
     says(twice[0], "compared with onnxcc's own evaluator; ONNX Runtime: not asked for", "y: float [3,4]\n    onnxcc's evaluator: ")
     check(twice[0] == twice[1] != twice[2], "--seed decides the inputs")
     says(verify("m.onnx", "--dim", "N=3", "--ort", "nothing.so"), "ONNX Runtime: nothing.so cannot be loaded", "onnxcc's evaluator: ", "right")
-    says(verify("m.onnx", "--dim", "N=3", "--from", "s", "--until", "c"), "--from has no equal there", "  c: float [3,4]", "right")
+    says(verify("m.onnx", "--dim", "N=3", "--from", "s", "--until", "c"), "it cannot start at the tensors of --from", "  c: float [3,4]", "right")
     outside = WORK / "outside"
     outside.mkdir()
     onnx.save(models.chain(2), outside / "m.onnx", save_as_external_data=True, location="w.bin", size_threshold=0)
@@ -170,13 +116,12 @@ def right():
     says(verify("m.onnx", code=1), "dimension 'N' has no bound", "--dim N=1")
     onnx.save(models.nested(), WORK / "nested.onnx")
     says(verify("nested.onnx"), "text3: string [2]\n    ONNX Runtime: ok", "2 outputs, 2 comparisons: right")
-    says(verify("nested.onnx", "--tap", "all", "--dim", "text_text<=20"), "seq_0: float [1,4]", "an output is no tensor")
+    says(verify("nested.onnx", "--tap", "all", "--dim", "text_text<=20"), "seq: sequence of 3: float [1,4], float [1,4], float [1,4]\n    ONNX Runtime: ",
+         "f_mid: float [3,4]", "8 outputs, 8 comparisons: right")
 
 
 def wrong():
     """Changes of the C, and the node that they are found in."""
-    (WORK / "wrong-cc").write_text(WRONG_CC)
-    (WORK / "wrong-cc").chmod(0o755)
     m = models.chain()
     data = write_sets(m, [3, 4])
     scale = r"/model_scale\[16\]/{n;s/0x1/0x7/}"
@@ -243,6 +188,85 @@ def arrays():
     says(verify("kinds.onnx", "nothing", code=2), "has no data for this model")
 
 
+def evaluated_containers(data, bounds, longer_type, longer):
+    """--eval reads and compares sequences, maps and optionals as `onnxcc verify` does; `longer` is output 0."""
+    says(onnxcc("sequences.onnx", "--eval", data, *bounds), "longer: sequence of 4: float [3], float [1], float [2], float [1], largest error 0",
+         "maps: sequence of 1: map of 3 from string to float, largest error 0, relative 0, 0 ULPs: ok", "has: bool [], largest error 0: ok")
+    file = data / "output_0.pb"
+    right_one = file.read_bytes()
+    for change, text in ((lambda x: [*x[:2], x[2] + 1, x[3]], "DIFFERS in 2 of 7 elements, first at [2][0]"),
+                         (lambda x: x[:3], "DIFFERS: it is sequence of 4: "), (lambda x: [x[0], x[0], *x[2:]], "it is float [1], not float [3], at [1]")):
+        file.write_bytes(message.to_proto(change(longer), longer_type, "longer").SerializeToString())
+        says(onnxcc("sequences.onnx", "--eval", data, *bounds, code=1), text, "1 of 5 outputs differ")
+    file.unlink()
+    says(onnxcc("sequences.onnx", "--eval", data, *bounds), "float [1]; nothing to compare with")
+    file.write_bytes(right_one)
+
+
+def sequences():
+    """A sequence of elements of different sizes, a map, an optional: from files, from arrays, random."""
+    h, of_float = onnx.helper, onnx.helper.make_tensor_type_proto(models.FLOAT, ["n"])
+    words = h.make_tensor_sequence_value_info("words", onnx.TensorProto.STRING, [1])
+    counts_of = h.make_value_info("counts", h.make_map_type_proto(onnx.TensorProto.STRING, h.make_tensor_type_proto(models.FLOAT, [])))
+    maybe = h.make_value_info("maybe", h.make_optional_type_proto(h.make_tensor_type_proto(models.FLOAT, [2])))
+    nodes = [h.make_node("SequenceAt", ["s", "i"], ["at"]), h.make_node("Neg", ["at"], ["minus"], "negate"),
+             h.make_node("SequenceInsert", ["s", "minus"], ["longer"]), h.make_node("SequenceLength", ["longer"], ["length"]),
+             h.make_node("SequenceAt", ["words", "i"], ["word"]), h.make_node("OptionalHasElement", ["maybe"], ["has"]),
+             h.make_node("DictVectorizer", ["counts"], ["row"], domain="ai.onnx.ml", string_vocabulary=["a", "b", "c"]),
+             h.make_node("ZipMap", ["row"], ["maps"], domain="ai.onnx.ml", classlabels_strings=["a", "b", "c"])]
+    label = h.make_map_type_proto(onnx.TensorProto.STRING, h.make_tensor_type_proto(models.FLOAT, []))
+    m = models.model(nodes, [h.make_value_info("s", h.make_sequence_type_proto(of_float)), words, counts_of, maybe],
+                     [h.make_value_info("longer", h.make_sequence_type_proto(of_float)), models.tensor("length", onnx.TensorProto.INT64, []),
+                      models.tensor("word", onnx.TensorProto.STRING, [1]), models.tensor("has", onnx.TensorProto.BOOL, []),
+                      h.make_value_info("maps", h.make_sequence_type_proto(label))], [("i", np.int64(1))])
+    m.opset_import.append(h.make_opsetid("ai.onnx.ml", 1))
+    onnx.save(m, WORK / "sequences.onnx")
+    s = [np.float32([1, 2, 3]), np.float32([4]), np.float32([5, 6])]
+    feeds = {"s": s, "words": [np.array(["x"]), np.array(["long word"])], "counts": {"c": 7.0, "a": 2.0}, "maybe": np.float32([1, 2])}
+    outputs = ["longer", "length", "word", "has", "maps"]
+    value = dict(zip(outputs, models.expected(m, feeds, outputs)))
+    check([len(x) for x in value["longer"]] == [3, 1, 2, 1] and value["maps"] == [{"a": 2.0, "b": 0.0, "c": 7.0}], f"ONNX Runtime: {value}")
+    data = WORK / "sequences"
+    data.mkdir()
+    types = {v.name: v.type for v in [*m.graph.input, *m.graph.output]}
+    for kind, names, values in ("input", list(feeds), feeds), ("output", outputs, value):
+        for i, name in enumerate(names):
+            (data / f"{kind}_{i}.pb").write_bytes(message.to_proto(values[name], types[name], name).SerializeToString())
+    right = ["longer: sequence of 4: float [3], float [1], float [2], float [1]\n    the data: largest error 0, relative 0, 0 ULPs: ok",
+             "maps: sequence of 1: map of 3 from string to float", "5 outputs, 10 comparisons: right"]
+    says(verify("sequences.onnx", data), *right)
+    arrays = {**{f"s_{i}": x for i, x in enumerate(s)}, "words": np.array([["x"], ["long word"]]), "counts": np.float32([2, 7]),
+              "counts_keys": np.array(["a", "c"]), "maybe": feeds["maybe"]}
+    results = {**{f"longer_{i}": x for i, x in enumerate(value["longer"])}, "length": value["length"], "word": value["word"].astype(str),
+               "has": value["has"], "maps": np.float32([[7, 0, 2]]), "maps_keys": np.array(["c", "b", "a"])}
+    bounds = ["--shape", "s=3,3", "--shape", "words=2,1", "--shape", "counts=2", "--dim", "words_text<=9", "--dim", "counts_keys_text<=9"]
+    evaluated_containers(data, bounds, types["longer"], value["longer"])
+    np.savez(WORK / "sequences.npz", **arrays, **results)
+    says(verify("sequences.onnx", "sequences.npz", CFLAGS="-O1 -fsanitize=address,undefined"), *right)
+    for name, wrong, text in (("longer_2", np.float32([5, 7]), "first at [2][1]: 6, not 7"),
+                              ("longer_1", np.float32([4, 4]), "it is float [1], not float [2], at [1]"),
+                              ("maps", np.float32([[7, 1, 2]]), "first at [0].values[1]: 0, not 1"), ("maps_keys", np.array(["c", "b", "d"]), 'not "')):
+        np.savez(WORK / "wrong.npz", **arrays, **{**results, name: wrong})
+        says(verify("sequences.onnx", "wrong.npz", code=1), text, "1 of 10 comparisons differ", "is not this model's")
+    shapes = ["--shape", "s=3,4", "--shape", "words=2,1", "--shape", "counts=2"]
+    says(verify("sequences.onnx", *shapes), "longer: sequence of 4: float [4]", "5 outputs, 5 comparisons: right")
+    says(verify("sequences.onnx", *shapes, "--ort", "none"), "onnxcc's evaluator: ", "5 comparisons: right")
+    says(verify("sequences.onnx", data, code=1, wrong="s/neg_f32(/sin_f32(/"), 'first node that differs: graph.node[1] "negate" (Neg)')
+    np.savez(WORK / "absent.npz", **{n: a for n, a in arrays.items() if n != "maybe"}, has=np.array(False))
+    says(verify("sequences.onnx", "absent.npz", "--shape", "maybe=2"), "passes no empty", "has: bool []\n    the data: largest error 0: ok")
+    for add, remove, text in (({"s_5": s[0]}, "s_1", "sequences.npz: s: the array s_1 is missing, but there is s_5"),
+                              ({"s_4": s[0]}, None, "sequences.npz: s: the array s_3 is missing, but there is s_4"),
+                              ({"s": np.float32(1)}, "s", "sequences.npz: s: a scalar has no rows"),
+                              ({"s": np.float32([[1]])}, None, "s: there are s and s_2: a sequence is either"),
+                              ({}, "counts_keys", "counts: its keys are missing: the array counts_keys"),
+                              ({}, "counts", "counts: its values are missing, beside the array counts_keys")):
+        kept = {n: a for n, a in arrays.items() if n != remove and not (remove == "s" and n.startswith("s_"))}
+        np.savez(WORK / "sequences.npz", **kept, **add)
+        says(verify("sequences.onnx", "sequences.npz", code=3), text)
+    np.savez(WORK / "long.npz", **{**arrays, "words": np.array([["x"]] * 3)})
+    says(verify("sequences.onnx", "long.npz", "--shape", "words=2,1", code=1), "'words' has 3 elements, not 2 at most")
+
+
 def options_of_results():
     """--steps; --const, which ONNX Runtime is given, too; --custom-op has nothing to run; a signal leaves no folder."""
     values = {"a": np.int8([1, 2, 3]), "b": np.uint8([4, 5, 6]), "c": np.int16([7, 8, 9]), "d": np.array([True, False, True])}
@@ -269,7 +293,8 @@ def options_of_results():
     for number in signal.SIGINT, signal.SIGTERM:
         held.mkdir()
         p = subprocess.Popen([ONNXCC, "verify", WORK / "constant.onnx"], env={**os.environ, "TMPDIR": str(held.resolve()), "CC": str(slow.resolve())},
-                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+                             preexec_fn=lambda n=number: signal.signal(n, signal.SIG_DFL))      # as a shell ignores it in the background
         end = time.monotonic() + 60
         while not list(held.glob("*/c/program.c")) and time.monotonic() < end:
             time.sleep(0.01)
@@ -290,7 +315,7 @@ def usages():
     m = models.model([onnx.helper.make_node("SequenceAt", ["s", "i"], ["y"])], [sequence], [models.tensor("y", models.FLOAT, [2])],
                      [("i", np.int64(0))])
     onnx.save(m, WORK / "sequence.onnx")
-    says(verify("sequence.onnx", code=1), "the input 's' is no tensor", 'input "s"')
+    says(verify("sequence.onnx", code=1), "the sequence 's' has no bounds", "--shape s=N")
     table = np.arange(6, dtype=np.float32).reshape(3, 2)
     m = models.model([onnx.helper.make_node("Gather", ["t", "i"], ["y"])], [models.tensor("i", onnx.TensorProto.INT64, [9])],
                      [models.tensor("y", models.FLOAT, [9, 2])], [("t", table)])
@@ -298,15 +323,19 @@ def usages():
     says(verify("small.onnx"), "1 comparisons: right")
 
 
-shutil.rmtree(WORK, ignore_errors=True)
-WORK.mkdir(parents=True)
+begin()
 cuts()
 cuts_of_other_things()
 evaluated()
 right()
 wrong()
 arrays()
+sequences()
 options_of_results()
 usages()
+inside.values()
+inside.errors()
+inside.verified()
+inside.wrong()
 print(f"verify: {counts[True]} passed, {counts[False]} failed")
 raise SystemExit(counts[False] > 0)

@@ -1,5 +1,5 @@
-"""`onnxcc stack` beside the stack that programs are seen to use: it is painted before a run. What is said is never less, and at most a
-tenth more. On x86-64 and, in QEMU, Cortex-M4 and M55. Prints "stack: N passed, N failed"."""
+"""`onnxcc stack` beside the stack that programs use, which is painted before a run: its figure is never less, and at most a tenth more.
+On x86-64 and, in QEMU, Cortex-M4 and M55. Prints "stack: N passed, N failed"."""
 import concurrent.futures
 import os
 import pathlib
@@ -24,7 +24,7 @@ BOARD = ROOT / "tests" / "machines"
 PUBLISHED = ["ds_cnn_qdq", "autoencoder_qdq"]
 WAYS = [("x86-64", "-O2"), ("x86-64", "-Os"), ("x86-64-v3", "-O2"), ("cortex-m4", "-O2"), ("cortex-m4", "-Os"), ("cortex-m55", "-O2")]
 MORE = 1.1
-RUNS = 12   # where the stack begins anywhere, and what aligns it for vectors takes more or less
+RUNS = 12   # the stack begins at a random address, so its alignment for vectors takes more or less
 
 # Inputs and outputs are not aligned as arrays of doubles may be; what the runs compute is of no interest.
 MAIN = """

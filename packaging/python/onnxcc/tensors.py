@@ -148,14 +148,14 @@ def _count(form: Mapping[str, Any]) -> int:
     return sum(inside) + int(form["form"] == "optional")
 
 
-def _slots(data: Parameter, width: int, most: int, items: Sequence[Any], what: str) -> list[Array | None]:
+def _slots(data: Parameter, width: int, max_items: int, items: Sequence[Any], what: str) -> list[Array | None]:
     """An open sequence: a slot for each element, the sizes, the number."""
     slots = np.zeros([d for d in data.dims if isinstance(d, int)], data.dtype)
-    dims = np.full((most, width), -1, np.int64)
+    dims = np.full((max_items, width), -1, np.int64)
     if data.type == "string":
         slots[:] = ""
-    if len(items) > most:
-        raise ValueError(f"{what} has {len(items)} elements, more than {most}")
+    if len(items) > max_items:
+        raise ValueError(f"{what} has {len(items)} elements, more than {max_items}")
     for i, item in enumerate(items):
         a = as_array(data, item, f"{what}[{i}]")
         if a.ndim > width or a.size > slots[i].size:

@@ -208,13 +208,13 @@ def branches(m):
 def loops(m):
     x, start = m.array(F32, m.shape(0, 3)), None
     start = m.array(F32, x.shape)
-    most, stop = m.int(0, 5), m.int(0, 6)
+    trips, stop = m.int(0, 5), m.int(0, 6)
     body = graph("body", {"i": NUMBER, "go": BOOLEAN, "s": (FLOAT, x.shape)}, [
         (m.one(["Add", "Sub", "Max"]), ["s", "x2"], "t", {}), ("Tanh", ["t"], "u", {}), ("Neg", ["t"], "scan", {}),
         ("Less", ["i", "x3"], "on", {}),
     ], {"on": BOOLEAN, "u": (FLOAT, x.shape), "scan": (FLOAT, x.shape)})
     nodes = [helper.make_node("Loop", ["x0", "x1", "x4"], ["y0", "y1"], body=body)]
-    inputs = [np.array(most, np.int64), m.array(BOOL, ()), x, np.array(stop, np.int64), start]
+    inputs = [np.array(trips, np.int64), m.array(BOOL, ()), x, np.array(stop, np.int64), start]
     return Case("Loop", inputs, nodes=nodes, consts=m.one([(0,), (0, 1), (0, 1, 3)]), wanted=(0, 1), version=m.int(13, UNTIL), sizes=False)
 
 
