@@ -9,7 +9,7 @@
 typedef struct Slide {
     int axes;
     int64_t stride[3], dilation[3], pads[6];
-    bool known[3]; /* before and after are constant, and can be attributes: `pads` */
+    bool known[3]; /* before and after are constant, and can be attributes, which leave something of the image: `pads` */
     Dim kernel[3], size[3], out[3], before[3], after[3];
 } Slide;
 
@@ -27,7 +27,8 @@ static Slide slide_make(int axes, const Windows *w, const Dim *kernel, const Dim
         Dim one = dim_add(dim_mul(dim_sub(kernel[k], D(1)), D(w->dilation[k])), D(1));
         Dim all = dim_max(D(0), dim_add(dim_mul(dim_sub(out[k], D(1)), D(w->stride[k])), one));
         s.after[i] = dim_sub(dim_sub(all, size[k]), w->pad[k]);
-        s.known[i] = dim_is_const(s.before[i]) && dim_is_const(s.after[i]) && dim_value(s.after[i]) > -s.stride[i];
+        s.known[i] = dim_is_const(s.before[i]) && dim_is_const(s.after[i]) && dim_value(s.after[i]) > -s.stride[i] &&
+                     dim_low(size[k]) > 0;
         s.pads[i] = s.known[i] ? dim_value(s.before[i]) : 0;
         s.pads[axes + i] = s.known[i] ? dim_value(dim_max(s.after[i], D(0))) : 0;
     }

@@ -31,10 +31,10 @@ OPEN = {
     "average_pool_same": ({7: "h", 6: "v"}, {"x": (1, 2, 7, 6)}, "o = AveragePool <kernel_shape = [3, 4], strides = [2, 3], auto_pad = \"SAME_UPPER\"> (x)"),
     "lp_pool_volume": ({3: "h", 4: "v", 5: "u"}, {"x": (1, 2, 3, 4, 5)},
                        "o = LpPool <kernel_shape = [2, 1, 3], strides = [1, 2, 2], pads = [1, 0, 0, 0, 0, 1]> (x)"),
-    "average_pool_none": ({2: "h", 3: "c"}, {"x": (1, 3, 2)}, "p = AveragePool <kernel_shape = [3]> (x) e = ReduceSum(p) o = Add(e, x)",
-                          "o = Identity(x)"),
-    "conv_none": ({3: "h", 1: "n"}, {"x": (1, 2, 3), "w": (2, 2, 4)}, "p = Conv(x, w) e = ReduceSum(p) f = ReduceSum(w) g = Add(e, f) o = Add(g, x)",
-                  "f = ReduceSum(w) o = Add(f, x)"),
+    "average_pool_none": ({0: "n", 3: "c"}, {"x": (0, 3, 4), "z": (2,)}, "p = AveragePool <kernel_shape = [3]> (x) e = ReduceSum(p) o = Add(e, z)",
+                          "e = ReduceSum(x) o = Add(e, z)"),
+    "conv_none": ({0: "n", 3: "h"}, {"x": (0, 2, 3), "w": (2, 2, 2)}, "p = Conv(x, w) e = ReduceSum(p) f = ReduceSum(w) o = Add(e, f)",
+                  "e = ReduceSum(x) f = ReduceSum(w) o = Add(e, f)"),
 }
 
 
