@@ -9,7 +9,7 @@
 typedef struct Slide {
     int axes;
     int64_t stride[3], dilation[3], pads[6];
-    bool known[3]; /* before and after are constant, and can be attributes, which leave something of the image: `pads` */
+    bool known[3]; /* the pads are constant and leave something of the image, so they can be the attribute `pads` */
     Dim kernel[3], size[3], out[3], before[3], after[3];
 } Slide;
 
