@@ -1,5 +1,6 @@
-/* probe.c - runs of their own that infer the model before it is compiled: to find the types of --from, sizes that --all-dims cannot
- * give, and which tensors inside of nodes can be outputs (--tap). Such a run may fail; it leaves nothing but what it found. */
+/* probe.c - probes: separate runs that infer the model before it is compiled. They find the types of --from, the sizes of
+ * dimensions that cannot have the N of --all-dims=N, and which tensors inside of nodes can be outputs (--tap). A probe may
+ * fail; it leaves nothing but its result. */
 #include "probe.h"
 
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 #include "passes/taps.h"
 #include "read/read.h"
 
-/* Begins the run: the model as it is read, with the options of the run that asks, but no taps. */
+/* Begins a probe: reads the model, with the same options but without taps. */
 static Model *begin_probe(const Options *options)
 {
     *opt() = *options;
@@ -22,7 +23,7 @@ static Model *begin_probe(const Options *options)
 
 /* ---- types of --from --------------------------------------------------------------------------------------------- */
 
-/* What a run of its own finds about a tensor that the model does not declare. The names are of the run that asks. */
+/* The type of a tensor of --from that the model does not declare. `param` is from malloc, as it outlives the probe. */
 typedef struct Probe {
     const Options *options;
     void (*infer)(void *);
@@ -30,7 +31,7 @@ typedef struct Probe {
     Type type;
     int rank;
     int64_t dim[MAX_RANK]; /* -1: not a number */
-    char *param[MAX_RANK]; /* its name; NULL: none */
+    char *param[MAX_RANK]; /* name of a dimension; NULL: none */
 } Probe;
 
 static void drop_message(const Message *m, void *unused)
@@ -93,11 +94,11 @@ void find_types(Model *m, void (*infer)(void *))
 
 /* ---- sizes that --all-dims cannot give --------------------------------------------------------------------------- */
 
-/* Which size do the dimensions need that cannot be the N of --all-dims=N, as a window would not fit? */
+/* The search for the size of those dimensions that cannot be the N of --all-dims=N, since a window would not fit. */
 typedef struct SizeProbe {
     const Options *options;
     void (*infer)(void *);
-    bool open, good; /* open: without --all-dims; good: with these options the model can be inferred */
+    bool open, good; /* open: without --all-dims; good: the model was inferred */
     int64_t size;    /* of the dimensions */
     char **dim;
     int n;
@@ -135,7 +136,7 @@ static bool infers(SizeProbe *p, bool open)
     return process_run(probe_sizes, p, false) == 0 && p->good;
 }
 
-/* Has an input a dimension that is open, but for the first one, which may usually be any? */
+/* Is a dimension of an input open, other than its first, which is usually a batch of any size? */
 static bool has_open_dims(const Model *m)
 {
     EACH_OF (v, m->graph->in)
@@ -158,7 +159,7 @@ static void take_sizes(const SizeProbe *p)
     note_help("give the size that you need by --dim or --shape");
 }
 
-/* Where the model cannot have the N of --all-dims=N as every open dimension: sizes that it can have. */
+/* If some open dimensions cannot be the N of --all-dims=N: adds a size that they can have to the options, and warns. */
 void find_sizes(const Model *m, void (*infer)(void *))
 {
     SizeProbe p = {.options = opt(), .infer = infer};
@@ -175,15 +176,17 @@ void find_sizes(const Model *m, void (*infer)(void *))
 
 /* ---- taps inside of nodes ---------------------------------------------------------------------------------------- */
 
-/* Runs of their own find the tensors, and infer the model with some of them as outputs. */
+/* Probes that list the tensors inside of nodes, and probes that infer the model with some of them as outputs. */
 typedef struct TapProbe {
     const Options *options;
     void (*infer)(void *);
-    char **path; /* of all; NULL: not listed yet */
+    char **path; /* of all tensors; NULL: not listed yet */
     int n, from, to, tries;
-    Type type; /* of the last value, if that is to be the output; or, afterwards, if it could be; else NO_TYPE */
+    /* Given: the type of the last value if that is to be the output, rather than all values stacked. Set: the type if only
+     * the last value can be one. Else NO_TYPE. */
+    Type type;
     int rank;
-    bool named, good; /* named: by the user: what is wrong is reported when the model is compiled */
+    bool named, good; /* named: the user named them, so errors are reported when the model is compiled */
     char why[1000];   /* the first error */
 } TapProbe;
 
@@ -224,7 +227,7 @@ static void probe_taps(void *arg)
     p->type = taps_varying(&p->rank);
 }
 
-/* Can the tensors [from, to) be outputs? With a type and a rank: their last values. */
+/* Makes the tensors [from, to) outputs if the model can be inferred so; with a type and a rank: their last values. */
 static bool try_taps(TapProbe *p, int from, int to, Type type, int rank)
 {
     p->from = from;
@@ -247,7 +250,7 @@ static void leave_out(const TapProbe *p, int i)
             *p->why ? p->why + (named ? strlen(own) : 0) : "it cannot be an output");
 }
 
-/* Those of the tensors [from, to) that can be outputs. */
+/* Makes outputs of those of the tensors [from, to) that can be: of all, or by halves. */
 static void choose_taps(TapProbe *p, int from, int to)
 {
     enum { MAX_TRIES = 500 };
@@ -257,7 +260,7 @@ static void choose_taps(TapProbe *p, int from, int to)
     const Type type = p->type;
     const int rank = p->rank;
     if (p->tries == 1 && !try_taps(p, from, from, NO_TYPE, 0))
-        return; /* it is not the taps */
+        return; /* without taps there is an error, too */
     if (to - from > 1) {
         choose_taps(p, from, from + (to - from) / 2);
         choose_taps(p, from + (to - from) / 2, to);
@@ -274,7 +277,8 @@ static void free_paths(TapProbe *p)
     free(p->path);
 }
 
-/* The taps that are no tensors of the main graph. With loose taps they are only wanted if they can be outputs. */
+/* Lists the taps that are no tensors of the main graph; with loose taps the option keeps only the others, so that it is no
+ * error if these cannot be outputs. */
 static void list_named(TapProbe *p, const Model *m)
 {
     int kept = 0;
@@ -290,7 +294,7 @@ static void list_named(TapProbe *p, const Model *m)
     opt()->taps.n = kept;
 }
 
-/* Finds out how tensors inside of nodes can be outputs. */
+/* Sets the option `inner`: tensors inside of nodes that taps ask for, and how they can be outputs. */
 void find_taps(const Model *m, void (*infer)(void *))
 {
     TapProbe named = {.options = opt(), .infer = infer, .named = true}, inside = {.options = opt(), .infer = infer};

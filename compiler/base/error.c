@@ -20,7 +20,7 @@ typedef struct Errors {
 } Errors;
 
 struct Deferred {
-    Errors before; /* until errors_resume: the counts outside; afterwards: those of the deferred messages */
+    Errors before; /* until errors_resume: the state outside; afterwards: that of the deferred messages */
     VEC(Message) list;
     Deferred *outer;
 };

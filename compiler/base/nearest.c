@@ -1,4 +1,4 @@
-/* nearest.c - the name that somebody meant: the one with the smallest edit distance, in which capitals count as small letters. */
+/* nearest.c - the known name nearest to an unknown one: with the smallest edit distance, without regard to case. */
 #include "base/nearest.h"
 
 #include <ctype.h>

@@ -1,4 +1,4 @@
-/* nearest.h - the name that somebody meant who wrote another one. */
+/* nearest.h - the known name that is nearest to an unknown, probably misspelt one. */
 #pragma once
 
 #include "base/util.h"

@@ -1,5 +1,4 @@
-/* progress.h - what a run that takes longer is doing: one line on a terminal, which goes before anything else is
- * printed. */
+/* progress.h - what a long run is doing: one line on a terminal, which is erased before anything else is printed. */
 #pragma once
 
 #include <stdint.h>

@@ -36,7 +36,7 @@ static uint64_t number(const Elf *e, const unsigned char *from, int bytes)
     return v;
 }
 
-/* The header of section i: two words, four addresses or sizes, two words, and again two of the former. */
+/* The header of section i: two words, four addresses or sizes, two words, two addresses or sizes. */
 static ElfSection section(const Elf *e, uint64_t table, uint64_t i)
 {
     unsigned char row[64];

@@ -9,18 +9,19 @@
 
 #include "base/wrap.h"
 
-/* What is needed by the model's code itself precedes it; what is needed by this in turn, too, is all that is printed. */
+/* BY_CODE: what the model's code itself needs, which is printed before it. BY_ANY: that, and what it needs in turn: all
+ * that is printed. */
 typedef enum Need { BY_CODE, BY_ANY, NEEDS } Need;
 
 /* A macro that is defined anew after each #undef. */
 typedef struct Meanings {
     VEC(int) begins, ends; /* where its #define and #undef are */
-    VEC(int) uses[NEEDS];  /* where what is needed mentions it; -1: in the model's code */
+    VEC(int) uses[NEEDS];  /* where needed items mention it; -1: in the model's code */
 } Meanings;
 
 typedef struct Used {
-    Map names[NEEDS];   /* identifiers that what is needed mentions */
-    SingleNames pieces; /* the beginnings of names of macros that it mentions */
+    Map names[NEEDS];   /* identifiers in needed items */
+    SingleNames pieces; /* beginnings of names, before ## in needed macros */
     Map undefined;      /* macros with an #undef -> Meanings */
     Map own, own_tags;  /* names that get the prefix; of structs */
     const char *prefix;
@@ -98,7 +99,7 @@ static bool is_macro_mentioned(const char *s, Need need)
 
 static bool is_line_needed(const Token *t, Need need) { return !*t->line || is_macro_mentioned(t->line, need); }
 
-/* Is t a parameter of the macro whose line is from # on? */
+/* Is t a parameter of the macro that the directive from # on defines? */
 static bool is_parameter(const Token *line, const Token *t)
 {
     const Token *p = line && token_is(line->next, "define") ? line->next->next->next : NULL;
@@ -126,7 +127,7 @@ static void mention_tokens(Need need, int at, const Token *t, const Token *end)
     }
 }
 
-/* What the file has of i where it is only declared. */
+/* The token before which a declaration of i ends; NULL: i is needed with its body, or has none. */
 static const Token *end_of(const Single *i, Need need) { return need == BY_CODE ? i->body : NULL; }
 
 /* An #ifndef NAME around #define NAME and more: whoever defines the name defines all of it. */
@@ -237,7 +238,7 @@ static void find_own(void)
     }
 }
 
-/* Gets the name the prefix, after this token? */
+/* Does the name get the prefix, after the token `before`? */
 static bool is_own(const char *s, const char *before)
 {
     static const char *const others[] = {".", "->", "##"}; /* fields, ends of names */
@@ -306,14 +307,14 @@ void single_put_code(Text *t, const char *code)
 
 static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
-/* Would the two, without a space between them, be read otherwise? */
+/* Would the two be one token without a space between them? */
 static bool must_be_apart(const char *a, const char *b)
 {
     const char end = *a ? a[strlen(a) - 1] : 0;
     return (is_word(end) && is_word(*b)) || (end && end == *b && strchr("+-&|<>=", end));
 }
 
-/* By how much the body of a macro is indented: as its last brace. */
+/* The indentation of code from a macro's body: that of its last brace. */
 static int indentation(const Single *i)
 {
     int n = 0;
@@ -430,7 +431,7 @@ static void put_branches(Text *t, Single *i, bool prelude)
         SingleBranch *const b = &i->branches.at[k];
         const Single line = {.kind = SINGLE_DIRECTIVE, .tokens = b->directive};
         put_tokens(t, &line, NULL);
-        text_put(t, "%s%s\n", b->remark ? " " : "", b->remark ? b->remark : "");
+        text_put(t, "%s%s\n", b->trailing ? " " : "", b->trailing ? b->trailing : "");
         used()->begins = true;
         used()->was_long = false;
         for (int j = 0; j < b->items.n; j++)
@@ -449,8 +450,8 @@ static void put_item(Text *t, Single *i, bool prelude)
     if (i->kind != SINGLE_IF)
         put_tokens(&s, i, is_declared ? i->body : NULL);
     text_put(&s, "%s", is_declared ? ";" : "");
-    if (i->remark && !is_declared)
-        text_put(&s, " %s", i->remark);
+    if (i->trailing && !is_declared)
+        text_put(&s, " %s", i->trailing);
     const bool is_long = i->kind == SINGLE_IF || (i->kind == SINGLE_CODE && strchr(s.s, '\n'));
     if (!used()->begins && (is_long || used()->was_long || (i->is_apart && !is_declared)))
         text_put(t, "\n");

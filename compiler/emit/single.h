@@ -15,22 +15,22 @@ typedef enum SingleKind {
 } SingleKind;
 typedef struct SingleBranch { /* of an #if that the C compiler decides */
     Token *directive;         /* #if, #elif or #else */
-    const char *remark;
+    const char *trailing;
     SingleList items;
 } SingleBranch;
 typedef struct Single {
     SingleKind kind;
     int at; /* in the order of all */
     Token *tokens;
-    const Token *body;   /* of a function: its { */
-    const char *comment; /* before it; NULL: none */
-    const char *remark;  /* at the end of its line */
-    bool is_apart;       /* a blank line precedes it */
-    bool is_shared;      /* has the same name in all files */
-    bool is_early;       /* precedes all that is not */
-    bool has_lines;      /* of #define among its tokens */
-    SingleNames names;   /* that it defines */
-    SingleNames tags;    /* of structs */
+    const Token *body;    /* of a function: its { */
+    const char *comment;  /* before it; NULL: none */
+    const char *trailing; /* at the end of its line */
+    bool is_apart;        /* a blank line precedes it */
+    bool is_shared;       /* has the same name in all files */
+    bool is_early;        /* precedes all that is not */
+    bool has_lines;       /* of #define among its tokens */
+    SingleNames names;    /* that it defines */
+    SingleNames tags;     /* of structs */
     LineKind lines;
     const void *owner;
     struct Single *parent; /* the #if that it is in */

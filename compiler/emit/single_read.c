@@ -43,7 +43,7 @@ static const char *line_end(const char *gap)
 }
 
 /* Takes the comment at the end of the line before t. */
-static const char *take_remark(Token *t)
+static const char *take_trailing(Token *t)
 {
     const char *const end = line_end(t->gap), *const from = t->gap + strspn(t->gap, " ");
     if (from == end || !*end)
@@ -259,7 +259,7 @@ static void add_token(Token *t)
 }
 
 /* Adds a directive to the definition. */
-static void add_line(Token *line, const char *macro, const char *remark)
+static void add_line(Token *line, const char *macro, const char *trailing)
 {
     line->gap = "\n";
     for (Token *t = line, *next; t; t = next) {
@@ -267,8 +267,9 @@ static void add_line(Token *line, const char *macro, const char *remark)
         t->line = macro;
         tokens_append(&reader()->code, t);
     }
-    if (remark)
-        tokens_append(&reader()->code, NEW_COPY((Token){.kind = TOKEN_PUNCT, .s = remark, .gap = " ", .line = macro}));
+    if (trailing)
+        tokens_append(&reader()->code,
+                      NEW_COPY((Token){.kind = TOKEN_PUNCT, .s = trailing, .gap = " ", .line = macro}));
     reader()->is_line = true;
 }
 
@@ -302,7 +303,7 @@ static Answer asked(const Token *d)
 }
 
 /* Puts a branch of the innermost #if into the text. how: "#if", ... */
-static void begin_branch(Level *l, const char *how, const char *left, const char *remark, const char *gap)
+static void begin_branch(Level *l, const char *how, const char *left, const char *trailing, const char *gap)
 {
     Token *const line = tokenise(text_format("%s%s%s", how, left ? " " : "", left ? left : ""));
     Token *last = line;
@@ -315,11 +316,11 @@ static void begin_branch(Level *l, const char *how, const char *left, const char
     if (l->item && reader()->code.first)
         bug("--single: a definition contains the end of an #if: %s", reader()->code.first->s);
     if (l->item) {
-        vec_push(&l->item->branches, ((SingleBranch){line, remark, {0}}));
+        vec_push(&l->item->branches, ((SingleBranch){line, trailing, {0}}));
         return;
     }
     vec_push(&l->before, reader()->code.last);
-    add_line(line, "", remark);
+    add_line(line, "", trailing);
 }
 
 /* Puts the #endif into a definition, without the branches at the end that are empty. */
@@ -350,7 +351,7 @@ static void end_branch(Level *l)
 }
 
 /* Obeys #if, #ifdef, #ifndef, #elif, #else or #endif; false: d is another directive. */
-static bool change_level(const Token *d, const char *remark, const char *gap)
+static bool change_level(const Token *d, const char *trailing, const char *gap)
 {
     SingleReader *const r = reader();
     const bool is_else = token_is(d, "else"), is_next = is_else || token_is(d, "elif");
@@ -379,9 +380,9 @@ static bool change_level(const Token *d, const char *remark, const char *gap)
     l->taken = v.v && !v.left;
     const char *const how = l->stays ? "#elif" : is_next || token_is(d, "if") ? "#if" : text_format("#%s", d->s);
     if (v.left)
-        begin_branch(l, how, v.left, remark, gap);
+        begin_branch(l, how, v.left, trailing, gap);
     else if (l->now && l->stays)
-        begin_branch(l, "#else", NULL, remark, gap);
+        begin_branch(l, "#else", NULL, trailing, gap);
     return true;
 }
 
@@ -489,7 +490,7 @@ static void keep_inside(Macro *m, Token *line)
 }
 
 /* A #define or #undef. */
-static void change_macro(Token *line, const char *remark, const char *gap)
+static void change_macro(Token *line, const char *trailing, const char *gap)
 {
     Token *const d = line->next;
     const char *const name = d->next->s;
@@ -505,7 +506,7 @@ static void change_macro(Token *line, const char *remark, const char *gap)
     else if (before)
         before->is_kept = before->is_maybe = true;
     if (reader()->code.first) {
-        add_line(line, name, remark);
+        add_line(line, name, trailing);
         return;
     }
     Single *const i = add_item(SINGLE_MACRO, line, gap);
@@ -518,20 +519,20 @@ static Token *directive(Token *t)
     const char *const gap = t->gap;
     Token *const line = read_line(&t), *const d = line->next;
     const bool in_code = reader()->code.first != NULL;
-    const char *const remark = take_remark(t);
+    const char *const trailing = take_trailing(t);
     const Single *const last = reader()->last;
-    if (!d || change_level(d, remark, gap) || is_skipped())
+    if (!d || change_level(d, trailing, gap) || is_skipped())
         return t;
     if (token_is(d, "include"))
         include(line, d->next, gap);
     else if (token_is(d, "define") || token_is(d, "undef"))
-        change_macro(line, remark, gap);
+        change_macro(line, trailing, gap);
     else if (in_code)
-        add_line(line, "", remark);
+        add_line(line, "", trailing);
     else
         add_item(SINGLE_DIRECTIVE, line, gap);
     if (reader()->last != last && !in_code && !token_is(d, "include"))
-        reader()->last->remark = remark;
+        reader()->last->trailing = trailing;
     return t;
 }
 
@@ -540,8 +541,8 @@ static void read_tokens(Token *t)
     SingleReader *const r = reader();
     while (t->kind != TOKEN_END) {
         if (r->last && !r->code.first && !is_skipped()) {
-            const char *const remark = take_remark(t);
-            r->last->remark = r->last->remark ? r->last->remark : remark;
+            const char *const trailing = take_trailing(t);
+            r->last->trailing = r->last->trailing ? r->last->trailing : trailing;
             r->last = NULL;
         }
         if (t->first && token_is(t, "#"))

@@ -39,6 +39,6 @@ bool require_index(Node *n, int64_t v, Dim axis, bool back);
 bool always_iterates(const Node *n); /* has the loop n at least one iteration, for all inputs? */
 /* False: n is in a loop that may have no iteration, so an error in n is only a warning. */
 bool always_runs(const Node *n);
-void warn_when_run(Node *n, const char *what);
+void warn_when_run(Node *n, const char *what);  /* warns that a run that reaches n is an error */
 bool wrong_when_run(Node *n, const char *what); /* the same, or an error and false, where n certainly runs */
 void fail_when_run(Node *n, const char *what);  /* a warning, and before n comes a node that ends the run */

@@ -46,30 +46,30 @@ void value_free(Value *v)
     pool_free(v, sizeof *v);
 }
 
-/* Values without definition and uses: freed by values_free, when no code holds a pointer to them. */
-typedef struct Left {
+/* Values that lost a use or their definition and may have neither: values_free frees those when no code holds a pointer. */
+typedef struct MaybeDead {
     VEC(Value *) list;
     bool stay;
-} Left;
-PART(Left, left)
+} MaybeDead;
+PART(MaybeDead, dead)
 
-static void value_left(Value *v)
+static void value_lost_use(Value *v)
 {
     const bool findable = v->name && v->graph->scope.cap; /* it may be looked up by name */
-    if (v->uses.n || v->def || findable || v->pinned || v->maybe_dead || left()->stay)
+    if (v->uses.n || v->def || findable || v->pinned || v->maybe_dead || dead()->stay)
         return;
     v->maybe_dead = true;
-    vec_push(&left()->list, v);
+    vec_push(&dead()->list, v);
 }
 
-void values_stay(void) { left()->stay = true; }
+void values_stay(void) { dead()->stay = true; }
 
 void values_free(void)
 {
-    while (left()->list.n) {
-        Value *v = left()->list.at[--left()->list.n];
+    while (dead()->list.n) {
+        Value *v = dead()->list.at[--dead()->list.n];
         v->maybe_dead = false;
-        if (!v->uses.n && !v->def && !v->pinned && !left()->stay)
+        if (!v->uses.n && !v->def && !v->pinned && !dead()->stay)
             value_free(v);
     }
 }
@@ -101,7 +101,7 @@ static void use_remove(Value *v, Use u)
     v->uses.at[at] = last;
     use_at(last, at);
     if (v->data && !v->name) /* one of the compiler's constants */
-        value_left(v);
+        value_lost_use(v);
 }
 
 int64_t max_bytes(const Value *v) { return (int64_t)type_bytes(v->type, shape_high(*v->shape)); }
@@ -375,7 +375,7 @@ void node_free(Node *n)
     for (int i = 0; i < n->n_out; i++)
         if (n->out[i] && (n->out[i]->def == n || !n->out[i]->def)) {
             n->out[i]->def = NULL;
-            value_left(n->out[i]);
+            value_lost_use(n->out[i]);
         }
     pool_free(n->in, sizeof *n->in * (size_t)n->n_in);
     pool_free(n->use, sizeof *n->use * (size_t)n->n_in);

@@ -120,8 +120,9 @@ static Value *expanded_weights(Node *n, const Conv *c, int64_t pack, Value *w)
     return NULL;
 }
 
-/* The weights (outputs, inputs, kernel) that a ConvPack reads: the strides, of the kernel's elements all together, in a tensor whose axes
- * are those of `perm` if it is given. False: the kernel's elements have no common stride. */
+/* *w: the shape (outputs, inputs, kernel) of the weights that a ConvPack reads from a tensor of shape x, transposed by
+ * `perm` if it is given; stride: the strides in x of outputs, of inputs, and of the kernel's elements as one axis. False:
+ * those have no common stride. */
 static bool packed_strides(Shape x, const int64_t *perm, Shape *w, Dim stride[3])
 {
     Dim of[MAX_RANK];
@@ -205,7 +206,7 @@ static void conv_layout(Node *n)
         pack_weights(n, &c);
 }
 
-/* The kernel goes through all phases of the stride: no more than there are results. */
+/* The kernel loops over all phases of the stride, which should not be more than the results. */
 static bool transpose_goes_last(Node *n)
 {
     Conv c;
@@ -431,8 +432,8 @@ static void bind_transposed(Node *n, Conv c)
         bind_scratch(n, patch);
 }
 
-/* Makes c, with a stride of 1, the convolution that it is: its weights are packed with the taps in reverse order. False: it would
- * have negative pads, or a stride. */
+/* Makes c, a transposed convolution, the equal plain one; its weights are packed with the taps in reverse order. False: it
+ * has a stride, or would have negative pads. */
 static bool as_convolution(Conv *c)
 {
     bool may = true;

@@ -234,7 +234,7 @@ static const Type kind_types[] = {U2,   U4,     F4E2M1, I8,       U8,         I1
                                   BF16, F6E2M3, F6E3M2, F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ};
 _Static_assert(sizeof kind_types / sizeof *kind_types == CODED_COUNT, "a type for each kind");
 
-/* Are v's numbers integers, although it may be of floats? *t: as integers. */
+/* v as integers; NULL: it has floats that are none. */
 static Value *as_integers(Node *n, Value *v)
 {
     if (type_is_int(v->type))

@@ -1,5 +1,5 @@
-/* taps.c - makes tensors inside of branches, of bodies of loops and of functions outputs of the model: from graph to graph, each
- * node gets one more result. That of a branch is zeros where the other branch runs; those of a loop are stacked.
+/* taps.c - makes tensors inside of branches, of bodies of loops and of functions outputs of the model: each node around
+ * such a tensor gets one more result. That of an If is zeros where the other branch runs; a Loop's stacks all iterations.
  * Requires: a checked graph, before inference, where calls of functions are still calls. */
 #include "passes/taps.h"
 
@@ -45,7 +45,7 @@ static int kind_of(const Node *n, const Attr *a)
                                                                               : INTO_OTHER;
 }
 
-/* Its name, if no other node of the graph has that, else its first result's. */
+/* n's name if it is unique in its graph, else the name of its first result. */
 static Name step_name(const Node *n, const Map *names)
 {
     if (n->name && n->name->n && map_get(names, n->name) == n)
@@ -171,13 +171,13 @@ InnerTensor *inner_tensor_named(const Model *m, InnerTensors *all, Name tensor, 
 
 /* ---- results that pass it on ------------------------------------------------------------------------------------- */
 
-/* An output of the model that is a tap: what is said about it, and the marker of branches that do not compute it. */
+/* The outputs of the model that are taps, and markers: constants in their place in branches that do not compute them. */
 typedef struct Tapped {
     VEC(struct TappedOutput {
         Name out;
         Name path;
-        int dims;     /* that count iterations */
-        bool carried; /* it is the last value instead */
+        int dims;     /* number of dimensions that count iterations */
+        bool carried; /* the output is the value of the last iteration */
     }) at;
     Value *nothing, *impossible; /* impossible: inference has found that the branch of the tap cannot run */
     Type varying;                /* of a tap that was refused: its type and rank */
@@ -188,14 +188,14 @@ PART(Tapped, tapped)
 static Value *marker(const Model *m, Value **v, int which)
 {
     if (!*v)
-        *v = value_const(m->graph, tensor_int(B8, which)); /* equal constants would share their data */
+        *v = value_const(m->graph, tensor_int(B8, which)); /* markers with equal bytes would share one tensor */
     return *v;
 }
 
 static Value *nothing(const Model *m) { return marker(m, &tapped()->nothing, 0); }
 static Value *impossible(const Model *m) { return marker(m, &tapped()->impossible, 1); }
 
-/* Result i of n, which may be beyond those that it has. */
+/* A new result of n, number i, after its last one. */
 static Value *new_result(Node *n, int i, Name named)
 {
     Value **out = NEWS(Value *, i + 1);
@@ -218,12 +218,12 @@ static void stack_in_order(Node *n, const char *list)
     attr_set_ints(n, list, a->n + 1, all);
 }
 
-/* v as a result of the node whose graph, or whose function, it is in. */
+/* Makes v a result of the step's node, in whose graph or function it is; returns that. */
 static Value *passed_on(const TapStep *s, Value *v)
 {
     Graph *g = step_graph(s);
     if (s->call) {
-        const Name formal = name_format("%s#%d", v->name->s, s->call->out.n); /* a name of its own */
+        const Name formal = name_format("%s#%d", v->name->s, s->call->out.n); /* unique in the function */
         map_put(&g->scope, formal, v);
         vec_push(&s->call->out, formal);
         return new_result(s->node, s->call->out.n - 1, v->name);
@@ -236,7 +236,7 @@ static Value *passed_on(const TapStep *s, Value *v)
     return new_result(s->node, g->out.n - 1 - (s->kind == INTO_LOOP), v->name);
 }
 
-/* The same of the value that the loop's last iteration has, as a state that starts without elements. */
+/* The same for the value of the loop's last iteration: a state, which starts without elements. */
 static Value *last_passed_on(const TapStep *s, Value *v, const InnerTensor *t)
 {
     Node *n = s->node;
@@ -333,11 +333,11 @@ void taps_fill(Node *n, Graph *const *branch)
     Value *const none = tapped()->nothing;
     for (int i = 0; none && i < n->n_out; i++) {
         Value *const out[] = {branch[0]->out.at[i], branch[1]->out.at[i]};
-        const int k = out[1] == none; /* the branch that may not have it */
+        const int k = out[1] == none; /* the branch that does not compute it, if one does not */
         Value *v = out[1 - k];
         if (out[k] != none)
             continue;
-        if (v->form == TENSOR && !v->type) /* inference has ended before it */
+        if (v->form == TENSOR && !v->type) /* inference of its branch ended before it */
             v = impossible(n->graph->model);
         if (v == none || v == tapped()->impossible) {
             graph_set_output(branch[1 - k], i, v);

@@ -19,10 +19,10 @@ typedef struct InnerTensor {
     int n, at; /* at: of its node */
     TapStep *step;
     Type
-        carried; /* not NO_TYPE: an iteration may change its size, and the last value is the output; its type, and ... */
-    int rank;    /* ... its rank */
-    Name out;    /* what it is called as an output */
-    Name given;  /* an output that is true where its branch has run; or NULL */
+        carried; /* if an iteration may change its size, so that the last value is the output: its type; else NO_TYPE */
+    int rank;    /* ... and its rank */
+    Name out;    /* name of the output */
+    Name given;  /* of an output that is true where its branch has run; or NULL */
 } InnerTensor;
 typedef VEC(InnerTensor) InnerTensors;
 
@@ -32,10 +32,10 @@ Graph *step_graph(const TapStep *s);        /* the graph, or the function's body
 Graph *step_other(const TapStep *s);        /* of a branch: the other one */
 /* The tensor that --tap names, by its path or its name; NULL: none, or *count of them have the name. */
 InnerTensor *inner_tensor_named(const Model *m, InnerTensors *all, Name tensor, int *count);
-/* Is it an output of its function, branch or loop, so that the model has its value outside? */
+/* Is it an output of its function, branch or loop, so that its value is also outside? */
 bool is_result(const InnerTensor *t);
 
-void tap_inner(Model *m, const InnerTensor *t); /* makes it an output, once */
+void tap_inner(Model *m, const InnerTensor *t); /* makes t an output, unless it is one */
 /* After an inference that failed: was a tap refused because an iteration may change its size? The type and rank of its value in
  * an iteration; NO_TYPE: none was. */
 Type taps_varying(int *rank);
