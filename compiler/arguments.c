@@ -36,8 +36,8 @@ static int64_t number(const char *s, const char **end, const char *option)
 
 static bool is_quote(const char *s) { return *s == '\\' && s[1] && strchr("*=<\\", s[1]); }
 
-/* The n bytes of s; in them \*, \=, \< and \\ stand for the second character. *star: where a * by itself is; -1: nowhere; -2: there
- * are several. */
+/* The n bytes of s; in them \*, \=, \< and \\ stand for the second character. *star: where a * by itself is; -1:
+ * nowhere; -2: there are several. */
 static const char *unquoted(const char *s, size_t n, int *star)
 {
     Text t = {0};
@@ -282,7 +282,8 @@ static const char target_words[] =
 #undef TARGET
     ;
 
-/* Do the names have the same digits, after the same letters? Otherwise they are two processors: cortex-m7, cortex-a7. */
+/* Do the names have the same digits, after the same letters? Otherwise they are two processors: cortex-m7,
+ * cortex-a7. */
 static bool may_be_misspelt(const char *s, const char *target)
 {
     static const char digits[] = "0123456789";
@@ -337,7 +338,7 @@ static void print_version(const char *unused)
     process_done();
 }
 
-/* ---- messages ------------------------------------------------------------------------------------------------------ */
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 static void set_strict(const char *value)
 {

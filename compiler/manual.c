@@ -1,5 +1,5 @@
-/* manual.c - what is made from the table of options: --help, the man page, and completions for the shells. The texts around them
- * are templates. */
+/* manual.c - what is made from the table of options: --help, the man page, and completions for the shells. The texts
+ * around them are templates. */
 #include "manual.h"
 
 #include <ctype.h>

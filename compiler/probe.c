@@ -1,6 +1,6 @@
-/* probe.c - probes: separate runs that infer the model before it is compiled. They find the types of --from, the sizes of
- * dimensions that cannot have the N of --all-dims=N, and which tensors inside of nodes can be outputs (--tap). A probe may
- * fail; it leaves nothing but its result. */
+/* probe.c - probes: separate runs that infer the model before it is compiled. They find the types of --from, the sizes
+ * of dimensions that cannot have the N of --all-dims=N, and which tensors inside of nodes can be outputs (--tap). A
+ * probe may fail; it leaves nothing but its result. */
 #include "probe.h"
 
 #include <stdlib.h>
@@ -129,7 +129,7 @@ static void probe_sizes(void *arg)
             break;
 }
 
-static bool infers(SizeProbe *p, bool open)
+static bool try_sizes(SizeProbe *p, bool open)
 {
     p->open = open;
     p->good = false;
@@ -164,10 +164,10 @@ void find_sizes(const Model *m, void (*infer)(void *))
 {
     SizeProbe p = {.options = opt(), .infer = infer};
     const struct DimOption *all = &opt()->all_dims;
-    if (!opt()->on_disk || !all->name || all->low != all->high || !has_open_dims(m) || infers(&p, false))
+    if (!opt()->on_disk || !all->name || all->low != all->high || !has_open_dims(m) || try_sizes(&p, false))
         return;
-    infers(&p, true);
-    if (p.n && infers(&p, false))
+    try_sizes(&p, true);
+    if (p.n && try_sizes(&p, false))
         take_sizes(&p);
     for (int i = 0; i < p.n; i++)
         free(p.dim[i]);
@@ -182,8 +182,8 @@ typedef struct TapProbe {
     void (*infer)(void *);
     char **path; /* of all tensors; NULL: not listed yet */
     int n, from, to, tries;
-    /* Given: the type of the last value if that is to be the output, rather than all values stacked. Set: the type if only
-     * the last value can be one. Else NO_TYPE. */
+    /* Given: the type of the last value if that is to be the output, rather than all values stacked. Set: the type if
+     * only the last value can be one. Else NO_TYPE. */
     Type type;
     int rank;
     bool named, good; /* named: the user named them, so errors are reported when the model is compiled */
@@ -277,8 +277,8 @@ static void free_paths(TapProbe *p)
     free(p->path);
 }
 
-/* Lists the taps that are no tensors of the main graph; with loose taps the option keeps only the others, so that it is no
- * error if these cannot be outputs. */
+/* Lists the taps that are no tensors of the main graph; with loose taps the option keeps only the others, so that it is
+ * no error if these cannot be outputs. */
 static void list_named(TapProbe *p, const Model *m)
 {
     int kept = 0;

@@ -1,6 +1,6 @@
 /* verify_model.c - the program in which `onnxcc verify` runs a model's C. onnxcc puts before it the model's C and, about the
  * model, VERIFY_INPUTS, VERIFY_OUTPUTS, VERIFY_SIZES, VERIFY_CALL, and verify_bytes and verify_text of each output.
- * program FOLDER: reads FOLDER/in_K and FOLDER/sizes, writes FOLDER/raw_K and FOLDER/sizes; its status is the run's. */
+ * program FOLDER: reads FOLDER/in_K and FOLDER/sizes_0, writes FOLDER/raw_K and FOLDER/sizes_0; its status is the run's. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,7 +9,8 @@ enum { EXIT_MODEL = 1, EXIT_USAGE = 2, EXIT_IO = 3, EXIT_BUG = 70 };
  * end the process. */
 int error_catch(void (*f)(void *), void *arg);
 _Noreturn void stop_run(int exit_code); /* ends the run without a message */
-/* Fatal errors. fail: its code is LIM-01, ARG-02 or SYS-01, after exit code 1, 2 or 3; fail_as(EXIT, CODE, ...) gives another. */
+/* Fatal errors. fail: its code is LIM-01, ARG-02 or SYS-01, after exit code 1, 2 or 3; fail_as(EXIT, CODE, ...) gives
+ * another. */
 #define fail(exit_code, ...) fail_as(exit_code, FAIL_CODE(exit_code), __VA_ARGS__)
 #define FAIL_CODE(exit_code) ((exit_code) == EXIT_MODEL ? "LIM-01" : (exit_code) == EXIT_USAGE ? "ARG-02" : "SYS-01")
 _Noreturn void fail_as(int exit_code, const char *code, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -18,8 +19,8 @@ _Noreturn void end_run(int exit_code, Severity severity, const char *code, const
     __attribute__((format(printf, 4, 5)));
 void error_set_file(const char *file); /* the path of the model, which messages begin with */
 const char *error_file(void);          /* NULL: not set yet */
-/* What a fatal error does before its message: prints the deferred ones, which may explain it; computes its place, and the end of
- * that, which follows the file. */
+/* What a fatal error does before its message: prints the deferred ones, which may explain it; computes its place, and
+ * the end of that, which follows the file. */
 typedef struct BeforeFailing {
     void (*flush)(void);
     const char *(*place)(const char **path);

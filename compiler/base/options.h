@@ -7,7 +7,8 @@
 typedef enum Weights { WEIGHTS_AUTO, WEIGHTS_INLINE, WEIGHTS_INCBIN, WEIGHTS_FILE } Weights;
 typedef enum Report { REPORT_NONE, REPORT_TEXT, REPORT_JSON, REPORT_HTML } Report;
 /* got and expected are alike if |got - expected| <= absolute + relative * |expected|. For integers only `absolute`
- * counts, or, of at most 8 bits, `steps`; strings must be equal. For floats of less than 32 bits `relative` is 4 units in the last place more. */
+ * counts, or, of at most 8 bits, `steps`; strings must be equal. For floats of less than 32 bits `relative` is 4 units
+ * in the last place more. */
 typedef struct Tolerance {
     double relative, absolute, steps;
 } Tolerance;

@@ -17,7 +17,7 @@
 
 struct Output {
     const char *path;
-    char *led; /* where path leads, if it is a link */
+    char *target; /* the file that a link at path stands for, which is path then */
     char *temporary;
     FILE *f;
     bool spool;  /* a temporary file without a name, for output_append */
@@ -27,8 +27,8 @@ struct Output {
     size_t size;
     bool fresh;    /* put in place where no file was before */
     char *buffer;  /* the stream buffer of f */
-    bool counts;   /* lines */
-    int64_t lines; /* line feeds written since then */
+    bool counts;   /* line feeds, from the first output_lines on */
+    int64_t lines; /* ... written since then */
     XXH64_state_t state;
     Output *next;
 };
@@ -109,8 +109,8 @@ bool output_is_stream(const char *path)
     return !strcmp(path, "-") || (!outputs()->take && !stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
 }
 
-/* Where a link leads, from its folder; NULL: nowhere. */
-static char *led_to(const char *link)
+/* The path that a symbolic link has, relative to the link's folder; NULL: none can be read. */
+static char *link_target(const char *link)
 {
     char to[PATH_MAX];
     const ssize_t n = readlink(link, to, sizeof to);
@@ -127,13 +127,14 @@ static char *led_to(const char *link)
     return path;
 }
 
-/* A link is not replaced, but the file that it leads to, which need not be there; false: it leads nowhere. */
+/* Follows links, so that their file is replaced, which need not exist, rather than the link. False: too many, or
+ * unreadable. */
 static bool follow(Output *o)
 {
     for (int links = 0; is_link(o->path); links++) {
-        char *to = links < 40 ? led_to(o->path) : NULL;
-        free(o->led);
-        o->led = to;
+        char *to = links < 40 ? link_target(o->path) : NULL;
+        free(o->target);
+        o->target = to;
         if (!to)
             return false;
         o->path = to;
@@ -186,8 +187,8 @@ const char *const *output_files(int *n)
     return outputs()->files.at;
 }
 
-/* The file that is there, or the temporary one. */
-static bool identity(const Output *o, struct stat *st)
+/* Of the file that the output replaces or, if there is none, of the temporary one. */
+static bool read_stat(const Output *o, struct stat *st)
 {
     return o->f && ((o->temporary && !stat(o->path, st)) || !fstat(fileno(o->f), st));
 }
@@ -198,7 +199,7 @@ static bool is_same(const Output *a, const Output *b)
     struct stat x, y;
     if (a->given || b->given)
         return !strcmp(a->path, b->path);
-    return identity(a, &x) && identity(b, &y) && (a->f == b->f || S_ISREG(x.st_mode)) && x.st_dev == y.st_dev &&
+    return read_stat(a, &x) && read_stat(b, &y) && (a->f == b->f || S_ISREG(x.st_mode)) && x.st_dev == y.st_dev &&
            x.st_ino == y.st_ino;
 }
 
@@ -284,7 +285,7 @@ static void output_free(Output *o)
     if (o->f && (o->spool || o->given))
         fclose(o->f);
     free(o->temporary);
-    free(o->led);
+    free(o->target);
     free(o->bytes);
     free(o->buffer);
     free(o);
@@ -320,7 +321,7 @@ void output_append(Output *spool, OutputTaker *take, void *arg)
 }
 uint64_t output_hash(const Output *o) { return XXH64_digest(&o->state); }
 
-static bool same_bytes(FILE *x, FILE *y)
+static bool has_same_bytes(FILE *x, FILE *y)
 {
     char p[1 << 13], q[1 << 13];
     for (size_t n = sizeof p; n == sizeof p;) {
@@ -331,10 +332,10 @@ static bool same_bytes(FILE *x, FILE *y)
     return true;
 }
 
-static bool same_file(const char *a, const char *b)
+static bool is_same_file(const char *a, const char *b)
 {
     FILE *x = fopen(a, "rb"), *y = x ? fopen(b, "rb") : NULL;
-    bool same = y && same_bytes(x, y);
+    bool same = y && has_same_bytes(x, y);
     if (x)
         fclose(x);
     if (y)
@@ -387,7 +388,7 @@ static void put_in_place(Output *o)
     if (!o->temporary || o->folder)
         return;
     const bool there = !access(o->path, F_OK);
-    if (there && same_file(o->temporary, o->path))
+    if (there && is_same_file(o->temporary, o->path))
         unlink(o->temporary);
     else if (rename(o->temporary, o->path))
         cannot_write(o);

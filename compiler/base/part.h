@@ -1,5 +1,5 @@
-/* part.h - the parts of the state of one run, which is one block of memory that the run owns. Each file declares its private
- * part of it; the compiler has no other mutable static data, so runs cannot affect each other. */
+/* part.h - the parts of the state of one run, which is one block of memory that the run owns. Each file declares its
+ * private part of it; the compiler has no other mutable static data, so runs cannot affect each other. */
 #pragma once
 
 #include <stddef.h>

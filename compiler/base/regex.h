@@ -16,6 +16,7 @@ typedef struct Regex {
 /* Matches whole texts, as UTF-8. RE2's syntax without \p and \C. */
 Regex regex_compile(Name pattern);
 
-/* The same for the search of matches in a text: a match may begin in the state start_after[kind of the byte before it]. In
- * the table a set, bit 1 << kind, precedes the next states of a state: a match may end in it before a byte of that kind. */
+/* The same for the search of matches in a text: a match may begin in the state start_after[kind of the byte before it].
+ * In the table a set, bit 1 << kind, precedes the next states of a state: a match may end in it before a byte of that
+ * kind. */
 Regex regex_compile_search(Name pattern);

@@ -165,7 +165,7 @@ static uint32_t escaped(Parser *p)
     return c;
 }
 
-static bool posix_class(Parser *p, Piece *set)
+static bool read_posix_class(Parser *p, Piece *set)
 {
     static const struct {
         const char *name, *ranges;
@@ -201,7 +201,7 @@ static Piece *bracket(Parser *p)
     for (bool first = true; !(p->at < p->n && p->s[p->at] == ']' && !first); first = false) {
         if (p->at >= p->n)
             return wrong(p, "a missing ]");
-        if (posix_class(p, set))
+        if (read_posix_class(p, set))
             continue;
         bool escape = take(p, '\\');
         if (escape && p->at < p->n && add_class(set, p->s[p->at])) {
@@ -229,7 +229,7 @@ static Piece *bracket(Parser *p)
 static Piece *alternatives(Parser *p);
 
 /* After "(": "?:", "?i:", "?P<name>", "?i)". False: no group, but flags for the rest of the enclosing one. */
-static bool group_head(Parser *p)
+static bool read_group_head(Parser *p)
 {
     if (!take(p, '?'))
         return true;
@@ -265,7 +265,7 @@ static bool group_head(Parser *p)
 static Piece *group(Parser *p)
 {
     const struct Flags outside = p->flags;
-    if (!group_head(p))
+    if (!read_group_head(p))
         return piece(NOTHING);
     if (++p->depth > MAX_DEEP)
         return wrong(p, "groups nested too deep");
@@ -330,7 +330,7 @@ static Piece *atom(Parser *p)
 }
 
 /* "{2}", "{2,}", "{2,5}"; otherwise { is a literal. */
-static bool counts(Parser *p, int *low, int *high)
+static bool read_counts(Parser *p, int *low, int *high)
 {
     int at = p->at, v[2] = {0, -1}, k = 0;
     for (bool digits = false;; at++) {
@@ -358,14 +358,14 @@ static bool counts(Parser *p, int *low, int *high)
 }
 
 /* The repeat counts after a piece; false: there are none. */
-static bool repeat(Parser *p, int *low, int *high)
+static bool read_repeat(Parser *p, int *low, int *high)
 {
     int at = p->at;
     *low = p->at < p->n && p->s[p->at] == '+';
     *high = -1;
     if (take(p, '?'))
         *high = 1;
-    else if (!take(p, '*') && !take(p, '+') && (!take(p, '{') || !counts(p, low, high))) {
+    else if (!take(p, '*') && !take(p, '+') && (!take(p, '{') || !read_counts(p, low, high))) {
         p->at = at;
         return false;
     }
@@ -387,13 +387,13 @@ static Piece *repeated(Parser *p)
     int low, high;
     Piece *x = atom(p);
     quotes(p);
-    if (p->error || p->quoted || !repeat(p, &low, &high))
+    if (p->error || p->quoted || !read_repeat(p, &low, &high))
         return x;
     Piece *r = piece(REPEAT);
     r->low = low;
     r->high = high;
     vec_push(&r->part, x);
-    if (!p->error && repeat(p, &low, &high))
+    if (!p->error && read_repeat(p, &low, &high))
         wrong(p, "a repeat of a repeat");
     quotes(p);
     return r;

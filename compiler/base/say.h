@@ -1,5 +1,5 @@
-/* say.h - prints messages on standard error: as text, in colours on a terminal, or as JSON. Allocates nothing, so that it works
- * when memory is exhausted. */
+/* say.h - prints messages on standard error: as text, in colours on a terminal, or as JSON. Allocates nothing, so that
+ * it works when memory is exhausted. */
 #pragma once
 
 typedef enum Severity { SAY_ERROR, SAY_WARNING, SAY_HELP, SAY_BUG, SAY_USAGE, SAY_NOTE } Severity;

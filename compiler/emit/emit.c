@@ -1,7 +1,7 @@
 /* emit.c - emit: writes the C file and its header from their templates. emit_interface.c prints the header's part,
  * emit_kernels.c the includes, weights.c the constants, emit_code.c, emit_sizes.c and emit_call.c the body,
- * emit_custom.c the user's functions, emit_state.c and emit_training.c the states, banner.c the first comment, package.c the files of a package; names.c
- * makes identifiers, ir/dim_print.c prints sizes.
+ * emit_custom.c the user's functions, emit_state.c and emit_training.c the states, banner.c the first comment,
+ * package.c the files of a package; names.c makes identifiers, ir/dim_print.c prints sizes.
  * Requires: a planned graph. */
 #include "emit/emit.h"
 #include "emit/single.h"
@@ -257,7 +257,8 @@ static void fill_include(Text *t, Writer *w)
         text_put(t, "#include \"%s\"\n", w->header_name);
 }
 
-/* The file in plain C: what follows the include of the header is specialised, but for the large constants at the end. */
+/* The file in plain C: what follows the include of the header is specialised, but for the large constants at the
+ * end. */
 static void write_plain(Text *c, Writer *w, const Hole *holes)
 {
     Text file = {.to = output_spool(opt()->output)}, all = {0};

@@ -63,7 +63,8 @@ SHARED_PART(Constants, constants)
 
 /* Names every constant that a call uses; writes the weights file, if any. */
 void write_constants(Model *m, const char *weights_path);
-/* declare_constants: before the code, where short ones are also defined. put_constants: the other definitions, after it. */
+/* declare_constants: before the code, where short ones are also defined. put_constants: the other definitions, after
+ * it. */
 void declare_constants(Text *t, const char *prefix);
 void put_constants(Text *t);
 /* The inclusion or loading of the weights file, in the C file and in the header (`file`: its path); nothing without
@@ -186,7 +187,7 @@ void define_iteration(Emitter *e, const Graph *body, const char *iteration);
 void begin_sizes(Emitter *e, const Node *n);
 void check_assumptions(Emitter *e); /* prints the checks of e->assumed whose sizes are known */
 
-/* ---- lines.c: whose each line of the C is (--map) ------------------------------------------------------------------ */
+/* ---- lines.c: what each line of the C belongs to (--map) --------------------------------------------------------- */
 typedef enum LineKind {
     LINE_FRAME,     /* of a template */
     LINE_COMMENT,   /* of the file */
@@ -238,8 +239,8 @@ void emit_steps(Emitter *e, const Loop *l, const char *const *loaded);
 const char *loop_argument(const Loop *l, int arg, const char *const *loaded);
 
 /* ---- emit_call.c: calls ------------------------------------------------------------------------------------------ */
-/* The argument of c, an output, in whose bytes argument i, an input, is; -1: none. The output's pointer stands for both, so
- * that `restrict` is true. */
+/* The argument of c, an output, in whose bytes argument i, an input, is; -1: none. The output's pointer stands for
+ * both, so that `restrict` is true. */
 int written_over(const Call *c, int i);
 void count_call(Emitter *e, const Node *n); /* for every call, before the first is printed */
 void emit_kernel(Emitter *e, const Node *n);
@@ -259,7 +260,7 @@ void define_kept(Emitter *e);                /* the sizes in it, after those tha
 void check_kept(Emitter *e, bool given);
 void put_next(Emitter *e); /* at the end of a run */
 
-/* ---- package.c: a folder for a build system (--package) ----------------------------------------------------------- */
+/* ---- package.c: a folder for a build system (--package) ---------------------------------------------------------- */
 void package_begin(const char *p); /* makes the folders, sets the C file's path */
 void write_package(const Interface *f, const Model *m);
 

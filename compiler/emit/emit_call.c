@@ -209,9 +209,9 @@ static bool is_repeated(const Graph *g)
     return false;
 }
 
-/* Calls of a kernel with the same parameters share a function, so that the C compiler specialises the kernel once; inside
- * of a loop's body gcc -O1 and -Og do not, so that a call there counts as two. All calls are counted before the body is
- * printed. */
+/* Calls of a kernel with the same parameters share a function, so that the C compiler specialises the kernel once;
+ * inside of a loop's body gcc -O1 and -Og do not, so that a call there counts as two. All calls are counted before the
+ * body is printed. */
 void count_call(Emitter *e, const Node *n)
 {
     const Call *c = &n->call;

@@ -11,7 +11,7 @@ bool is_custom(const Call *c) { return c->kernel && !c->kernel->header; }
 
 const char *custom_name(const Emitter *e, const Call *c) { return map_get(&e->custom, c->kernel); }
 
-static bool same_fields(const Field *a, const Field *b)
+static bool are_same_fields(const Field *a, const Field *b)
 {
     for (; a->type != FIELD_END; a++, b++)
         if (a->type != b->type || a->count != b->count || strcmp(a->name, b->name))
@@ -19,11 +19,11 @@ static bool same_fields(const Field *a, const Field *b)
     return b->type == FIELD_END;
 }
 
-static bool same_function(const Node *a, const Node *b)
+static bool is_same_function(const Node *a, const Node *b)
 {
     const Call *c = &a->call, *d = &b->call;
     bool same = a->source->op_type == b->source->op_type && a->source->domain == b->source->domain &&
-                c->kernel->n_in == d->kernel->n_in && c->n_arg == d->n_arg && same_fields(c->fields, d->fields);
+                c->kernel->n_in == d->kernel->n_in && c->n_arg == d->n_arg && are_same_fields(c->fields, d->fields);
     for (int i = 0; same && i < c->n_arg; i++)
         same = !c->arg[i] == !d->arg[i] && (!c->arg[i] || c->arg[i]->type == d->arg[i]->type);
     return same;
@@ -33,14 +33,14 @@ static bool same_function(const Node *a, const Node *b)
 static int function_of(Emitter *e, const Node *n)
 {
     for (int i = 0; i < e->customs.n; i++)
-        if (same_function(e->customs.at[i].first, n))
+        if (is_same_function(e->customs.at[i].first, n))
             return i;
     vec_push(&e->customs, ((Custom){c_function(n->source->op_type), n, 0}));
     return e->customs.n - 1;
 }
 
-/* The fields, with identifiers for the attributes, which follow the sizes and may have any name but the struct's, which is C++'s
- * constructor. */
+/* The fields, with identifiers for the attributes, which follow the sizes and may have any name but the struct's, which
+ * is C++'s constructor. */
 static const Field *named_fields(const Call *c, const char *structure)
 {
     VEC(Field) named = {0};

@@ -1,4 +1,5 @@
-/* emit_training.c - prints the state of a training model: its struct, and the functions that start, save and load it. */
+/* emit_training.c - prints the state of a training model: its struct, and the functions that start, save and load
+ * it. */
 #include "emit/emit.h"
 
 #include <stdlib.h>

@@ -172,7 +172,8 @@ static void eval_loop(Eval *e, Node *n)
         set_symbol(trips, iteration);
 }
 
-/* Is v the iteration's number? The loop has set its size, and its bytes may be those of another value if nothing reads them. */
+/* Is v the iteration's number? The loop has set its size, and its bytes may be those of another value if nothing reads
+ * them. */
 static bool is_iteration(const Value *v)
 {
     const Graph *g = v->graph;

@@ -1,5 +1,5 @@
-/* facts.h - what a report says about a planned and emitted model, computed once; printed by report_text.c, report_json.c
- * and report_html.c. */
+/* facts.h - what a report says about a planned and emitted model, computed once; printed by report_text.c,
+ * report_json.c and report_html.c. */
 #pragma once
 
 #include "emit/emit.h"

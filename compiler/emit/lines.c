@@ -1,4 +1,4 @@
-/* lines.c - whose each line of the C is, for --map: marks in the texts of which the file consists, moved with them. */
+/* lines.c - what each line of the C belongs to, for --map: marks in texts, which move with these into the C file. */
 #include "emit/emit.h"
 
 #include <stdlib.h>
@@ -27,13 +27,13 @@ static int64_t line_of(const Text *t) { return output_lines(t->to) + count_lines
 
 void line_is(Text *t, LineKind kind, const void *owner)
 {
-    if (provenance_on() && t->to)
+    if (provenance_is_on() && t->to)
         vec_push(&lines()->marks, ((LineMark){t->to, line_of(t), kind, owner}));
 }
 
 void line_shared(LineKind kind, const void *owner, const Call *c)
 {
-    if (provenance_on())
+    if (provenance_is_on())
         map_put(&lines()->shared[kind == LINE_FUNCTION], c, (void *)(uintptr_t)owner);
 }
 
@@ -41,7 +41,7 @@ const void *line_owner(LineKind kind, const Call *c) { return map_get(&lines()->
 
 void step_called(Emitter *e, const Node *n, const char *function)
 {
-    if (!provenance_on())
+    if (!provenance_is_on())
         return;
     line_is(&e->body, (LineKind)LINE_CALL, n);
     map_put(&lines()->function, n, function ? (void *)(uintptr_t)name(function) : NULL);
@@ -49,7 +49,7 @@ void step_called(Emitter *e, const Node *n, const char *function)
 
 void lines_move(Text *to, Text *from)
 {
-    if (!provenance_on())
+    if (!provenance_is_on())
         return;
     const int64_t at = line_of(to);
     for (int i = 0, n = lines()->marks.n; i < n; i++) {
@@ -84,7 +84,7 @@ static void add_span(const LineMark *m, int64_t end)
 
 void lines_end(Text *t)
 {
-    if (!provenance_on())
+    if (!provenance_is_on())
         return;
     int n = 0;
     const LineMark **list = NEWS(const LineMark *, lines()->marks.n), *last = NULL;

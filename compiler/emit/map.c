@@ -1,5 +1,5 @@
-/* map.c - --map: from the model's nodes and initializers to the lines of the C, the constants and the arena, and back, as
- * JSON by docs/map.schema.json. */
+/* map.c - --map: from the model's nodes and initializers to the lines of the C, the constants and the arena, and back,
+ * as JSON by docs/map.schema.json. */
 #include "emit/emit.h"
 
 #include <limits.h>
@@ -56,7 +56,7 @@ static void add_number(Numbers *list, int i)
 
 /* ---- origins ----------------------------------------------------------------------------------------------------- */
 
-/* Numbers p and what it was computed from, those first. */
+/* Numbers everything that p was computed from, then p. */
 static void number_origins(Tracing *t, Provenance *p)
 {
     VEC(Provenance *) stack = {0};
@@ -141,7 +141,7 @@ static bool has_fate(const Tracing *t, int i)
     return f->steps.n || f->tensors.n || f->constants.n || n->folded || n->sized || n->gone;
 }
 
-/* A node that a rewrite removed together with its readers: their steps or views do its work, or do without it. */
+/* Nodes without a fate were removed by a rewrite: they get the steps or views of their readers, which replace them. */
 static void absorb(Tracing *t)
 {
     enum { TRIES = 2 }; /* the owner of a graph, which reads its results, is before the graph's nodes */
@@ -162,7 +162,7 @@ static void absorb(Tracing *t)
 
 /* ---- constants --------------------------------------------------------------------------------------------------- */
 
-/* Records at all that constant i was computed from that it is: a result has a higher number than what it comes from. */
+/* Records constant i at everything that it was computed from; in descending order, as a result has the higher number. */
 static void trace_constant(Tracing *t, ConstantFate *c, int i, Provenance *p)
 {
     int left = 1;

@@ -1,5 +1,5 @@
-/* object.c - the code's bytes, for the report, in the object that a C compiler made of the emitted C (--object): an ELF file
- * of any class and byte order. ELF: System V Application Binary Interface, chapter 4. */
+/* object.c - the code's bytes, for the report, in the object that a C compiler made of the emitted C (--object): an ELF
+ * file of any class and byte order. ELF: System V Application Binary Interface, chapter 4. */
 #include "emit/emit.h"
 
 #include <ctype.h>

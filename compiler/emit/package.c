@@ -1,5 +1,5 @@
-/* package.c - folders around the C for build systems (--package): the files of templates/package, with their holes filled. The
- * model's names enter them as C identifiers only. */
+/* package.c - folders around the C for build systems (--package): the files of templates/package, with their holes
+ * filled. The model's names enter them as C identifiers only. */
 #include "emit/emit.h"
 
 #include "base/options.h"

@@ -22,7 +22,8 @@ static void put_comment(Text *t, const char *s, size_t n)
 
 static bool is_printable(unsigned char c) { return c >= 32 && c <= 126; }
 
-/* In quotes of any shell. Characters that would begin or end a comment together, or a trigraph, get quotes of their own. */
+/* In quotes of any shell. Characters that would begin or end a comment together, or a trigraph, get quotes of their
+ * own. */
 static void put_quotes(Text *t, const char *s, size_t n)
 {
     text_put(t, "'");
@@ -33,8 +34,8 @@ static void put_quotes(Text *t, const char *s, size_t n)
     text_put(t, "'");
 }
 
-/* A word of the shell: as it is, in quotes, or, with bytes that are not printable, with escapes as in C, which bash, zsh and the newest
- * standard of the shell know. It neither ends nor begins a comment. */
+/* A word of the shell: as it is, in quotes, or, with bytes that are not printable, with escapes as in C, which bash,
+ * zsh and the newest standard of the shell know. It neither ends nor begins a comment. */
 static void put_shell(Text *t, const char *s, size_t n)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./=,:@%+-";

@@ -1,4 +1,5 @@
-/* single.h - the runtime in a file of --single: items at file scope, of which those that the model needs are printed. */
+/* single.h - the runtime in a file of --single: items at file scope, of which those that the model needs are
+ * printed. */
 #pragma once
 
 #include "emit/emit.h"
@@ -44,8 +45,8 @@ SHARED_PART(SingleItems, single)
 
 /* ---- single_read.c ----------------------------------------------------------------------------------------------- */
 
-/* Reads the part of the runtime in t, #include of its headers and definitions of T, ..., and empties t. The next part's lines
- * are of this kind. */
+/* Reads the part of the runtime in t, #include of its headers and definitions of T, ..., and empties t. The next part's
+ * lines are of this kind. */
 void single_read(Text *t, LineKind lines, const void *owner);
 /* A name before ## in a macro, for all that it begins. */
 bool is_piece(const Token *t);

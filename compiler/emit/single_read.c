@@ -166,7 +166,7 @@ static bool is_declared(const Token *t)
     return false;
 }
 
-/* The names that macros define which stay: `tile_##` for tile_1_1, ... */
+/* The names that calls of kept macros define: `tile_##` for tile_1_1, ... */
 static void name_pieces(Single *i, const Token *t, int depth)
 {
     const Token *before = NULL;
@@ -224,7 +224,7 @@ static void end_code(void)
     r->is_function = r->is_value = false;
 }
 
-/* Do macros put the next statement into the line of the one before? */
+/* Does t begin a statement that a macro has put on the line of the one before? */
 static bool begins_statement(const Token *before, const Token *t)
 {
     static const char *const others[] = {"}", "else", "while", ";", ",", ")"};
@@ -277,8 +277,8 @@ static void add_line(Token *line, const char *macro, const char *trailing)
 
 static bool starts_with(const char *s, const char *with) { return !strncmp(s, with, strlen(with)); }
 
-/* Names of the runtime are not defined where it has not done so, but for those in its shared headers, which others may
- * define before. */
+/* Names of the runtime that it has not defined so far are undefined; only those of its shared headers may have been
+ * defined by an earlier file. */
 static Definedness is_defined(const char *s)
 {
     static const char *const own[] = {"T", "U", "EPI", "EPI_NAME", "SCALAR_RUNS", "ONNXCC_PLAIN"};

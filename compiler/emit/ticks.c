@@ -14,7 +14,7 @@ static _Noreturn void refuse(const char *file, int line, const char *what)
 }
 
 /* A word and a number: "runs 10". */
-static bool takes(const char *s, const char *word, const char **rest)
+static bool take_word(const char *s, const char *word, const char **rest)
 {
     const size_t n = strlen(word);
     if (strncmp(s, word, n) || s[n] != ' ')
@@ -36,12 +36,12 @@ static int64_t number_at(const char *s, const char *file, int line)
 static void read_line(Ticks *t, const char *s, const char *file, int line)
 {
     const char *rest;
-    if (takes(s, "runs", &rest)) {
+    if (take_word(s, "runs", &rest)) {
         if (!(t->runs = number_at(rest, file, line)))
             refuse(file, line, "no runs");
-    } else if (takes(s, "unit", &rest))
+    } else if (take_word(s, "unit", &rest))
         t->unit = text_format("%.*s", (int)strcspn(rest, " \t\r\n"), rest);
-    else if (takes(s, "by", &rest))
+    else if (take_word(s, "by", &rest))
         t->by = text_format("%.*s", (int)strcspn(rest, "\r\n"), rest);
     else if (s[strspn(s, " \t\r\n")])
         vec_push(&t->step, number_at(s, file, line));

@@ -1,5 +1,5 @@
-/* vectors.c - --emit-test: a C file that runs the emitted model with inputs of its own and compares the results with those
- * that the compiler computed. It needs nothing but the model's header. */
+/* vectors.c - --emit-test: a C file that runs the emitted model with inputs of its own and compares the results with
+ * those that the compiler computed. It needs nothing but the model's header. */
 #include "emit/emit.h"
 
 #include "base/options.h"

@@ -26,8 +26,9 @@ Assumption *assumption_to_check(Assumptions *a);
 bool require_dim(Node *n, const char *what, Dim d, Dim is); /* `what`: the name of d in the message */
 bool require_one(Node *n, int i);                           /* input i, if present, has one element */
 bool require_size(Node *n, const char *what, Dim *d);       /* *d >= 0; *d becomes max(*d, 0) */
-/* What is left of an axis, d, or none of it if d < 0. Where that depends on one size of the inputs, a run refuses those for
- * which nothing is left, as of fixed sizes; of an axis that may be empty, only if d can be negative. */
+/* What is left of an axis of this size: d or, if d < 0, nothing. If d depends on one size of the model's inputs alone,
+ * that size gets a lower bound, with which d >= 1, so that a run refuses smaller ones; for an axis that may be empty,
+ * only if d can be negative. */
 Dim require_left(const Node *n, Dim size, Dim d);
 bool require_shape(Node *n, int i, Shape is);               /* of input i, if present */
 bool require_expands(Node *n, int i, Shape to);             /* input i broadcasts to `to` */

@@ -110,14 +110,14 @@ static bool differs(Difference *d, const Tensor *got, const Tensor *expected, in
     return (type_is_float(got->type) ? float_differs : int_differs)(d, got, expected, i, within);
 }
 
-static bool same_shape(const Tensor *a, const Tensor *b)
+static bool is_same_shape(const Tensor *a, const Tensor *b)
 {
     return a->rank == b->rank && !memcmp(a->dim, b->dim, sizeof *a->dim * (size_t)a->rank);
 }
 
 static void compare_tensors(Difference *d, const Tensor *got, const Tensor *expected, const char *at, Tolerance within)
 {
-    if (got->type != expected->type || !same_shape(got, expected)) {
+    if (got->type != expected->type || !is_same_shape(got, expected)) {
         d->unlike = text_format("%s, not %s%s%s", tensor_text(got), tensor_text(expected), *at ? ", at " : "", at);
         return;
     }

@@ -44,7 +44,8 @@ static void put_value(const Value *v)
     put_place(v);
 }
 
-/* Prints an attribute of type int, float, string or ints; but not `dims` of onnxcc.Dims and of loops, which are expressions. */
+/* Prints an attribute of type int, float, string or ints; but not `dims` of onnxcc.Dims and of loops, which are
+ * expressions. */
 static void put_attribute(Text *t, const Attr *a)
 {
     const bool ints = a->type == A_INTS && !name_is(a->name, "dims");

@@ -46,7 +46,8 @@ void value_free(Value *v)
     pool_free(v, sizeof *v);
 }
 
-/* Values that lost a use or their definition and may have neither: values_free frees those when no code holds a pointer. */
+/* Values that lost a use or their definition and may have neither: values_free frees those when no code holds a
+ * pointer. */
 typedef struct MaybeDead {
     VEC(Value *) list;
     bool stay;

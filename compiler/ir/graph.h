@@ -225,8 +225,8 @@ typedef struct Variable {
     bool generator; /* of random numbers: made by the compiler */
 } Variable;
 
-/* An entry point of a compiled training model. Its graph belongs to a node of the model's graph, whose inputs are those of
- * all entry points: a state variable is an input of each that uses it. */
+/* An entry point of a compiled training model. Its graph belongs to a node of the model's graph, whose inputs are those
+ * of all entry points: a state variable is an input of each that uses it. */
 typedef struct Entry {
     enum { ENTRY_INIT, ENTRY_STEP, ENTRY_RUN } kind;
     int index; /* of a step */
@@ -311,8 +311,8 @@ void attr_set_ints(Node *n, const char *name, int k, const int64_t *v);
 void attr_set_float(Node *n, const char *name, double v);
 void attr_set_string(Node *n, const char *name, const char *v);
 void attr_set(Node *n, Attr a);
-/* Every node of g and of the graphs nested in it, in execution order, those before the node that owns them. The loop may
- * free n. */
+/* Every node of g and of the graphs nested in it, in execution order, those before the node that owns them. The loop
+ * may free n. */
 #define EACH_NODE(n, g)                                                                                                \
     for (Node *n = node_first(g), *n##_next; n && (n##_next = node_after(n, g), true); n = n##_next)
 Node *node_first(const Graph *g);

@@ -41,8 +41,8 @@ struct Op {
     /* Adapts the attributes to a transposition of all inputs and of the output by perm (new axis i is old axis
      * perm[i]); false: impossible. permute_axis does so for an attribute "axis". ELEMENTWISE operators need no hook. */
     bool (*permute)(Node *n, const int64_t *perm, int rank);
-    /* With the flag SCALES or OFFSETS: the operator of c such that x * inverse(c), or x + inverse(c), is n's result if x
-     * is its input 0 and c its input 1; NULL: it is x * c, or x + c, whichever comes first. */
+    /* With the flag SCALES or OFFSETS: the operator of c such that x * inverse(c), or x + inverse(c), is n's result if
+     * x is its input 0 and c its input 1; NULL: it is x * c, or x + c, whichever comes first. */
     const char *inverse;
     /* Folds y * factor[channel] + offset[channel] (constants with one element per output channel, or NULL) into n's
      * constant weights and bias; false: impossible. */

@@ -13,7 +13,7 @@ typedef struct ModelNodes {
 } ModelNodes;
 PART(ModelNodes, nodes)
 
-bool provenance_on(void) { return opt()->map != NULL; }
+bool provenance_is_on(void) { return opt()->map != NULL; }
 
 int model_nodes(ModelNode **list)
 {
@@ -102,7 +102,7 @@ static void each_graph(Model *m, void (*visit)(Graph *, void *))
 
 void provenance_begin(Model *m)
 {
-    if (!provenance_on())
+    if (!provenance_is_on())
         return;
     each_graph(m, add_nodes);
     each_graph(m, add_readers);
@@ -110,7 +110,7 @@ void provenance_begin(Model *m)
 
 void provenance_gone(const Node *n, const char *why)
 {
-    const int i = provenance_on() ? model_node(n->source) : -1;
+    const int i = provenance_is_on() ? model_node(n->source) : -1;
     if (i >= 0)
         nodes()->list.at[i].gone = why;
 }
@@ -155,13 +155,13 @@ Sources provenance_sources(const Node *n)
 
 void provenance_part(Name part, Name whole)
 {
-    if (provenance_on() && !map_get(&nodes()->producer, part))
+    if (provenance_is_on() && !map_get(&nodes()->producer, part))
         map_put(&nodes()->producer, part, map_get(&nodes()->producer, whole));
 }
 
 void provenance_copied(const Source *s)
 {
-    const int i = provenance_on() ? model_node(s) : -1;
+    const int i = provenance_is_on() ? model_node(s) : -1;
     if (i >= 0 && nodes()->list.at[i].gone == not_called)
         nodes()->list.at[i].gone = NULL;
 }
@@ -208,13 +208,13 @@ static void keep_attributes(Provenance *p, const Node *n)
 
 void provenance_made(Tensor *t, const Node *n, const char *how, int k, Value *const *in)
 {
-    if (provenance_on())
+    if (provenance_is_on())
         t->from = made_by(n, name(how), k, in);
 }
 
 Tensor *provenance_splat(Tensor *t, const Value *of)
 {
-    if (!provenance_on() || !of->data->from)
+    if (!provenance_is_on() || !of->data->from)
         return t;
     Provenance *const p = NEW_COPY((Provenance){.kind = FROM_NODE, .name = name("onnxcc.Splat"), .n = 1});
     p->of = NEWS(Provenance *, 1);
@@ -225,7 +225,7 @@ Tensor *provenance_splat(Tensor *t, const Value *of)
 
 void provenance_option(Tensor *t, Name input)
 {
-    if (!provenance_on())
+    if (!provenance_is_on())
         return;
     Provenance *const p = NEW_COPY((Provenance){.kind = FROM_OPTION, .name = input});
     t->from = p;
@@ -257,7 +257,7 @@ static void mark_folded(const Source *s, bool symbolic)
 
 void provenance_folded(const Node *n)
 {
-    if (!provenance_on())
+    if (!provenance_is_on())
         return;
     Provenance *p = NULL;
     EACH_OUT (v, n) {

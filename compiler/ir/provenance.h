@@ -1,6 +1,6 @@
-/* provenance.h - where steps and constants come from (--map): the nodes of the model, in the order of the file, what became
- * of those without code, and for each constant the initializers and the operations that it was computed from. Without
- * --map nothing is recorded. */
+/* provenance.h - where steps and constants come from (--map): the nodes of the model, in the order of the file, what
+ * became of those without code, and for each constant the initializers and the operations that it was computed from.
+ * Without --map nothing is recorded. */
 #pragma once
 
 #include "ir/graph.h"
@@ -14,7 +14,7 @@ typedef struct Provenance {
     int n_attr, n;          /* FROM_NODE: its attributes, and what it was computed from */
     const Attr *attr;       /* ... the numbers among them */
     struct Provenance **of; /* ... NULL: an input that was omitted */
-    int index, next, seen;  /* for the file: its number + 1, 0: none yet; and of the walk */
+    int index, next, seen;  /* index: its number in the file + 1; 0: none yet. next, seen: of walks */
     int initializer;        /* FROM_INITIALIZER: its number */
 } Provenance;
 
@@ -28,11 +28,11 @@ typedef struct ModelNode {
     VEC(int) readers; /* the nodes that read its results */
 } ModelNode;
 
-bool provenance_on(void);
+bool provenance_is_on(void);
 void provenance_begin(Model *m); /* after parsing: lists the nodes, and the initializers */
 int model_nodes(ModelNode **list);
-/* The nodes of the model whose work n does, with the calls of the functions in whose bodies they are; of a copy that the
- * compiler inserted the node that computes, or else one that reads, what is copied. */
+/* The nodes of the model whose work n does, with the calls of the functions in whose bodies they are; of a copy that
+ * the compiler inserted the node that computes, or else one that reads, what is copied. */
 typedef VEC(const Source *) Sources;
 Sources provenance_sources(const Node *n);
 int model_initializers(Provenance *const **list);

@@ -28,8 +28,8 @@
 typedef enum Rewrite { REWRITES(REWRITE_NUMBER) REWRITE_COUNT } Rewrite;
 #undef REWRITE_NUMBER
 
-/* Selects remarks: "table": of this rewrite; "fuse": of those of this stage; another word: about the node or value of that
- * name; NULL: all. */
+/* Selects remarks: "table": of this rewrite; "fuse": of those of this stage; another word: about the node or value of
+ * that name; NULL: all. */
 void remarks_choose(const char *what);
 /* Keeps every remark for a report, printed or not. */
 void remarks_keep(void);

@@ -1,5 +1,5 @@
-/* require.c - what operators require of sizes and indices: an error if it cannot hold, a check at run time if it depends
- * on sizes that only the run determines. */
+/* require.c - what operators require of sizes and indices: an error if it cannot hold, a check at run time if it
+ * depends on sizes that only the run determines. */
 #include "ir/assume.h"
 #include "ir/ops.h"
 
@@ -32,7 +32,7 @@ bool require_size(Node *n, const char *what, Dim *d)
     return true;
 }
 
-/* Raises the lower bound of a size of the model's inputs, so that d >= 1; false: it takes more than that. */
+/* Raises the lower bound of a size of the model's inputs, so that d >= 1; false: that does not suffice. */
 static bool raise_input(const Node *n, Dim d)
 {
     int64_t low = 1;

@@ -119,7 +119,7 @@ static void read_axis(const Node *n, const Image *m, int a, int same, bool ceil,
 
 /* Convolutions (recognised by their optional kernel_shape) may not have both pads and auto_pad. True: both, and
  * reported. */
-static bool pads_as_well(Node *n)
+static bool has_both_pads(Node *n)
 {
     const FormalAttr *shape = formal_attr(op_signature(n->op), "kernel_shape");
     if (!shape || !shape->optional)
@@ -153,7 +153,7 @@ static bool read_windows(Node *n, const Image *m, const int64_t *kernel, Windows
     bool given = !*pad || !strcmp(pad, "NOTSET");
     if (!*same && !given && strcmp(pad, "VALID"))
         return node_error(n, "auto_pad is \"%s\"", pad);
-    return given ? read_pads(n, m, w) : !pads_as_well(n);
+    return given ? read_pads(n, m, w) : !has_both_pads(n);
 }
 
 /* The axis of input 0 that array index a refers to, for messages. */

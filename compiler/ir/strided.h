@@ -14,8 +14,8 @@ typedef struct Strided {
 
 void shape_strides(Shape s, Dim *stride);                 /* row-major */
 void strided_axis(Strided *s, Dim dim, Dim from, Dim to); /* appends an innermost axis */
-/* Appends the axes of `list`, whose element for each index of `axis` is one of `data`, by strides of list and of data; returns
- * data's stride along the axis. */
+/* Appends the axes of `list`, whose element for each index of `axis` is one of `data`, by strides of list and of data;
+ * returns data's stride along the axis. */
 Dim strided_along(Strided *s, Shape list, Shape data, int axis);
 /* Merges axes and writes them as a kernel's parameters; from or to may be NULL. Returns their number, at least 1. */
 Dim strided_axes(Strided *s, Dim *dim, Dim *from, Dim *to);

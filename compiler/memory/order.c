@@ -1,5 +1,5 @@
-/* order.c - moves the nodes that compute new values of state variables: after the last reader of the old value, which they can then
- * overwrite, and otherwise as early as possible, since a gradient takes memory until it is used. */
+/* order.c - moves the nodes that compute new values of state variables: after the last reader of the old value, which
+ * they can then overwrite, and otherwise as early as possible, since a gradient takes memory until it is used. */
 #include "memory/order.h"
 
 #include "ir/kernel.h"

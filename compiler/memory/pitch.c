@@ -48,7 +48,7 @@ static bool are_groups_in_rows(const Call *c, int i, Dim run)
 
 /* The strides along the batch axes of argument i of a product of matrices, which are at any distance from each other;
  * NULL: it is none. */
-static Param *matrix_steps(const Call *c, int i)
+static Param *matrix_strides(const Call *c, int i)
 {
     return i == 0 ? call_param(c, "a_batch") : i == 1 ? call_param(c, "b_batch") : NULL;
 }
@@ -57,7 +57,7 @@ static Param *matrix_steps(const Call *c, int i)
 static bool are_matrices_in_rows(const Call *c, int i, Dim run)
 {
     enum { AXES = 4 };
-    const Param *step = matrix_steps(c, i), *k = call_param(c, "k"), *other = call_param(c, i ? "n" : "m");
+    const Param *step = matrix_strides(c, i), *k = call_param(c, "k"), *other = call_param(c, i ? "n" : "m");
     bool rows = k && other && dim_identical(dim_mul(k->d, other->d), run);
     for (int j = 0; j < AXES && rows; j++)
         rows = dim_is(step[j].d, 0) || dim_identical(dim_mul(dim_div(step[j].d, run), run), step[j].d);
@@ -67,7 +67,7 @@ static bool are_matrices_in_rows(const Call *c, int i, Dim run)
 static void spread_matrices(const Call *c, int i, Dim run, Dim pitch)
 {
     enum { AXES = 4 };
-    Param *step = matrix_steps(c, i);
+    Param *step = matrix_strides(c, i);
     for (int j = 0; j < AXES; j++)
         step[j].d = dim_mul(dim_div(step[j].d, run), pitch);
 }
@@ -117,7 +117,7 @@ static bool takes_rows(const Call *c, int i, Dim run)
     struct copy_bind copy;
     if (c->kernel->flags & STRIDED_COPY)
         return i == 0 && spread_copy(c, run, run, &copy);
-    if (matrix_steps(c, i))
+    if (matrix_strides(c, i))
         return are_matrices_in_rows(c, i, run);
     const Param *p = pitch_param(c, i);
     return p && dim_identical(p->d, run) && are_groups_in_rows(c, i, run);
@@ -159,7 +159,7 @@ void pitch_apply(Node *n)
         const Value *v = c->arg[i];
         if (!v || dim_is(v->placement->pitch, 0))
             continue;
-        if (!(c->kernel->flags & STRIDED_COPY) && matrix_steps(c, i))
+        if (!(c->kernel->flags & STRIDED_COPY) && matrix_strides(c, i))
             spread_matrices(c, i, v->placement->run, v->placement->pitch);
         else if (!(c->kernel->flags & STRIDED_COPY))
             pitch_param(c, i)->d = v->placement->pitch;

@@ -253,7 +253,7 @@ static const Value *buffer_of(const Value *v, Dim *offset)
     return v;
 }
 
-static bool loop_copies(const Loop *l)
+static bool is_copy_loop(const Loop *l)
 {
     return l->n_in == 1 && l->n_out == 1 && l->steps.n <= 1 && !l->in[0]->data && l->in[0]->type == l->out[0]->type &&
            (!l->steps.n || (l->steps.at[0].fn && !strcmp(l->steps.at[0].fn, "to") && l->steps.at[0].arg[0] == ~0)) &&
@@ -265,7 +265,7 @@ static void skip_copy(Node *n)
 {
     const Call *c = &n->call;
     Dim from, to;
-    if (c->loop ? !loop_copies(c->loop)
+    if (c->loop ? !is_copy_loop(c->loop)
                 : !c->kernel || !(n->op->flags & INPLACE && c->kernel->flags & STRIDED_COPY) || c->arg[0]->data)
         return;
     const Value *x = buffer_of(c->loop ? c->loop->in[0] : c->arg[0], &from);

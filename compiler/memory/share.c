@@ -56,7 +56,7 @@ bool is_in_callers_buffer(const Value *v)
 
 static bool is_constant(const Value *v) { return v->data != NULL; }
 
-static bool same_bytes(const Value *a, const Value *b)
+static bool is_same_size(const Value *a, const Value *b)
 {
     return type_bits(a->type) == type_bits(b->type) && dim_identical(shape_count(*a->shape), shape_count(*b->shape));
 }
@@ -65,7 +65,7 @@ static bool same_bytes(const Value *a, const Value *b)
 static bool is_whole(const Value *v)
 {
     const Value *a = value_storage(v);
-    return a->bytes == max_bytes(v) && dim_is(value_storage_offset(v), 0) && same_bytes(v, a);
+    return a->bytes == max_bytes(v) && dim_is(value_storage_offset(v), 0) && is_same_size(v, a);
 }
 
 /* Storage b becomes part of storage a, `offset` bytes from its start. */
@@ -432,7 +432,7 @@ static bool may_overwrite(const Node *n, Value *x, Value *y)
 {
     if (!x || is_constant(x))
         return false;
-    if (!same_bytes(x, y))
+    if (!is_same_size(x, y))
         return declines(REWRITE_IN_PLACE, n, "%s has another size", remark_value(x));
     const Value *a = value_storage(x), *b = value_storage(y);
     if (a == b)
@@ -498,7 +498,7 @@ static bool fits_state(const Value *state, const Node *copy)
         return declines(REWRITE_STATE, keeper(copy), "%s is a constant", remark_value(x));
     if (a->contiguous || !is_whole(x) || is_in_callers_buffer(a))
         return declines(REWRITE_STATE, keeper(copy), "%s shares its bytes with other values", remark_value(x));
-    if ((l && (l->n_in != 1 || l->in[0] != x)) || !same_bytes(x, state) || value_storage(state)->bytes != a->bytes)
+    if ((l && (l->n_in != 1 || l->in[0] != x)) || !is_same_size(x, state) || value_storage(state)->bytes != a->bytes)
         return declines(REWRITE_STATE, keeper(copy), "%s and the state %s differ in the number or the size of elements",
                         remark_value(x), remark_value(state));
     return true;
@@ -513,7 +513,8 @@ static bool may_fail(const Node *n)
     return fails;
 }
 
-/* The first node from d on at which the run can fail; NULL: there is none. A state of the model must be as it was then. */
+/* The first node from d on at which the run can fail; NULL: there is none. A state of the model must be as it was
+ * then. */
 static const Node *failing_from(const Node *d)
 {
     while (d && !may_fail(d))

@@ -260,8 +260,8 @@ static Graph *new_branch(Node *owner, int k)
     return g;
 }
 
-/* v as a node in g reads it. Integers are copied: sizes that the node takes from them are then known in this branch alone,
- * since in the other one they are undefined. */
+/* v as a node in g reads it. Integers are copied: sizes that the node takes from them are then known in this branch
+ * alone, since in the other one they are undefined. */
 static Value *inside(Graph *g, Value *v)
 {
     if (alternatives_of(v) || v->data || type_is_float(v->type) || v->shape->rank > 1)
@@ -349,7 +349,8 @@ static bool has_rank(const Value *v, int rank)
     return a ? has_rank(a->of[0], rank) || has_rank(a->of[1], rank) : v->form != TENSOR || v->shape->rank == rank;
 }
 
-/* Those of v's alternatives that have the rank, as one value; NULL: none has. A list of sizes is a value of its own, too. */
+/* Those of v's alternatives that have the rank, as one value; NULL: none has. A list of sizes is a value of its own,
+ * too. */
 static Value *chosen(Graph *g, Value *v, int rank, TypeDesc *declared)
 {
     const Alternatives *a = v->def ? NULL : alternatives_of(v);

@@ -38,7 +38,7 @@ static void attention_read(Node *n, struct attention_bind *p)
 }
 
 /* The stride of the mask's axis `from_end` (1: the last); 0 if it is broadcast. */
-static Dim mask_step(Shape m, int from_end)
+static Dim mask_stride(Shape m, int from_end)
 {
     if (from_end > m.rank)
         return D(0);
@@ -107,9 +107,9 @@ static void attention_bind(Node *n)
     if (in(n, 3)) {
         Shape m = in_shape(n, 3);
         p.mask_keys = m.dim[m.rank - 1];
-        p.mask_row = mask_step(m, 2);
-        p.mask_head = mask_step(m, 3);
-        p.mask_batch = mask_step(m, 4);
+        p.mask_row = mask_stride(m, 2);
+        p.mask_head = mask_stride(m, 3);
+        p.mask_batch = mask_stride(m, 4);
     }
     Dim macs = dim_mul(dim_mul(dim_mul(p.batch, p.q_heads), p.rows), dim_mul(p.keys, dim_add(p.size, p.v_size)));
     n->macs = dim_high(macs) < INT64_MAX ? dim_high(macs) : 0; /* at the upper bounds of sizes */

@@ -110,8 +110,8 @@ static const float values_of_codes[2][16] = {
      0.33791524171829224f, 0.44070982933044434f, 0.5626170039176941f, 0.7229568362236023f, 1},
 };
 
-/* The weights, of N rows of K: the values of `all` codes, the first of two in the high bits, times the largest magnitude
- * in each block. */
+/* The weights, of N rows of K: the values of `all` codes, the first of two in the high bits, times the largest
+ * magnitude in each block. */
 static Value *bnb4_weights(Node *n, int64_t rows, int64_t k, int64_t block)
 {
     static const int64_t high_first[] = {4, 0};

@@ -550,14 +550,14 @@ static void infer_loop(Node *n)
 
 /* ---- a loop whose body cannot run -------------------------------------------------------------------------------- */
 
-/* A loop before its body is inferred, which may replace the values. */
+/* A loop's arguments and results, noted before its body is inferred, which may replace them. */
 typedef struct Untried {
     Value **in, **out;
-    Values stacked; /* its stacked results of no iteration */
+    Values stacked; /* its scan outputs after no iteration; NULL: see nothing_stacked */
     int carried, assumed;
 } Untried;
 
-/* A stacked result of no iteration; NULL: its type is not declared. Sizes that only an iteration determines are 0. */
+/* A scan output after no iteration; NULL: its type is not declared. Sizes that only an iteration determines are 0. */
 static Value *nothing_stacked(Graph *g, const TypeDesc *d)
 {
     if (!d || d->form != TENSOR || !d->elem || d->shape.rank < 0 || d->shape.rank == MAX_RANK)
@@ -595,7 +595,7 @@ static void give_up_body(Node *n, const Untried *u)
     Graph *g = node_attr(n, "body")->g;
     assumptions_forget(u->assumed, assumption_count());
     for (int i = 0; i < u->carried && i < n->n_out; i++)
-        if (n->out[i]) /* another value than before: carried in a sequence */
+        if (n->out[i]) /* replaced since then: a state carried in a sequence */
             replace_out(n, i,
                         n->out[i] == u->out[i] ? u->in[i + 2]
                                                : sequence_new(n->graph, in_type(n, i + 2), 1, &u->in[i + 2]));

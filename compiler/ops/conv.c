@@ -121,8 +121,8 @@ static Value *expanded_weights(Node *n, const Conv *c, int64_t pack, Value *w)
 }
 
 /* *w: the shape (outputs, inputs, kernel) of the weights that a ConvPack reads from a tensor of shape x, transposed by
- * `perm` if it is given; stride: the strides in x of outputs, of inputs, and of the kernel's elements as one axis. False:
- * those have no common stride. */
+ * `perm` if it is given; stride: the strides in x of outputs, of inputs, and of the kernel's elements as one axis.
+ * False: those have no common stride. */
 static bool packed_strides(Shape x, const int64_t *perm, Shape *w, Dim stride[3])
 {
     Dim of[MAX_RANK];
@@ -432,9 +432,9 @@ static void bind_transposed(Node *n, Conv c)
         bind_scratch(n, patch);
 }
 
-/* Makes c, a transposed convolution, the equal plain one; its weights are packed with the taps in reverse order. False: it
- * has a stride, or would have negative pads. */
-static bool as_convolution(Conv *c)
+/* Makes c, a transposed convolution, the equal plain one; its weights are packed with the taps in reverse order. False:
+ * it has a stride, or would have negative pads. */
+static bool make_convolution(Conv *c)
 {
     bool may = true;
     for (int a = 0; a < 3; a++) {
@@ -454,7 +454,7 @@ static void transpose_bind(Node *n)
         return;
     count_macs(n, &c, 0, c.cout);
     forward = c;
-    if (c.pack && as_convolution(&forward))
+    if (c.pack && make_convolution(&forward))
         bind_panels(n, forward);
     else if (c.pack)
         bind_transposed(n, c);

@@ -85,7 +85,7 @@ static void mod_infer(Node *n)
 static void broadcast_before_7(Node *n);
 
 /* Checks the shapes of versions without broadcasting, or of nodes that do not enable it. */
-static bool same_shapes(Node *n)
+static bool require_same_shapes(Node *n)
 {
     for (int i = 1; i < n->n_in; i++)
         if (!require_shape(n, i, in_shape(n, 0))) {
@@ -214,7 +214,7 @@ static void broadcast_before_7(Node *n)
 {
     Value *a = in(n, 0), *b = in(n, 1);
     bool broadcast = attr_int(n, "broadcast");
-    if (!broadcast && !same_shapes(n))
+    if (!broadcast && !require_same_shapes(n))
         return;
     int axis = broadcast && attr_given(n, "axis") ? attr_axis(n, "axis", a->shape->rank) : -1;
     int k = axis < 0 ? 0 : a->shape->rank - axis - b->shape->rank;
@@ -234,7 +234,7 @@ static void broadcast_before_7(Node *n)
 /* Before version 8 all inputs had the same shape. */
 static void same_before_8(Node *n)
 {
-    if (same_shapes(n))
+    if (require_same_shapes(n))
         expand_same(n);
 }
 
@@ -263,14 +263,14 @@ static void clip_before_11(Node *n)
 /* The gate and what it lets through have one shape. */
 static void swiglu_expand(Node *n)
 {
-    if (same_shapes(n))
+    if (require_same_shapes(n))
         expand_body(n, "s = Swish<alpha=@alpha>(A) Y = Mul(s, B)");
 }
 
 /* 16-bit floats are computed in float and rounded once. */
 static void mean_expand(Node *n)
 {
-    if (n->op->since_version < 8 && !same_shapes(n))
+    if (n->op->since_version < 8 && !require_same_shapes(n))
         return;
     Type t = type_arith(in_type(n, 0));
     Value *terms[n->n_in];

@@ -3,7 +3,7 @@
 #include "microsoft.h"
 #include "experts.h"
 
-/* ---- onnxcc.Experts: for each row, the products with the matrices of the experts that `at` selects ---------------- */
+/* ---- onnxcc.Experts: for each row, the products with the matrices of the experts that `at` selects --------------- */
 
 static void experts_infer(Node *n)
 {

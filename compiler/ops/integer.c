@@ -60,15 +60,15 @@ static void pack_infer(Node *n)
     set_out(n, 0, I8, shape_list(3, D(c.group), D(panels_of(&c)), D(panel_bytes(&c))));
 }
 
-static Dim step_of(const Node *n, int i) { return D(in(n, i) && !dim_is(shape_count(in_shape(n, i)), 1)); }
+static Dim stride_of(const Node *n, int i) { return D(in(n, i) && !dim_is(shape_count(in_shape(n, i)), 1)); }
 
 static void pack_bind(Node *n)
 {
     Integer c = pack_read(n);
     BIND(n, qconv_pack, .group = D(c.group), .cout = D(c.cout), .cin = D(c.cin), .stretches = D(c.stretches),
          .width = D(c.width), .w_group = D(attr_int(n, "w_group")), .w_out = D(attr_int(n, "w_out")),
-         .w_in = D(attr_int(n, "w_in")), .w_tap = D(attr_int(n, "w_tap")), .zero_step = step_of(n, 1),
-         .scale_step = step_of(n, 3));
+         .w_in = D(attr_int(n, "w_in")), .w_tap = D(attr_int(n, "w_tap")), .zero_step = stride_of(n, 1),
+         .scale_step = stride_of(n, 3));
 }
 
 /* ---- binding ----------------------------------------------------------------------------------------------------- */

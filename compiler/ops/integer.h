@@ -16,8 +16,8 @@ typedef struct Integer {
 
 /* The kernels for small processors (integer_micro.c). */
 bool micro_fits(const Node *n, const Integer *c, bool rows); /* rows: the taps of a window are rows of an image */
-/* The node, not yet inserted, that packs n's weights, bias and scale; w_...: the strides of the weights by output, input
- * and tap. */
+/* The node, not yet inserted, that packs n's weights, bias and scale; w_...: the strides of the weights by output,
+ * input and tap. */
 Node *micro_pack(Node *n, const Integer *c, int64_t w_out, int64_t w_in, int64_t w_tap);
 void micro_bind(Node *n, const Integer *c, const struct qconv_bind *p); /* p: the sizes and limits */
 

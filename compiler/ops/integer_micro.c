@@ -1,5 +1,6 @@
-/* integer_micro.c - convolutions and products of 8-bit integers with the kernels for small processors (qmicro.h): for such a
- * --target, where the weights have no zero points and the others are constants. onnxcc.MicroPack packs the weights. */
+/* integer_micro.c - convolutions and products of 8-bit integers with the kernels for small processors (qmicro.h): for
+ * such a --target, where the weights have no zero points and the others are constants. onnxcc.MicroPack packs the
+ * weights. */
 #include <math.h>
 
 #include "base/options.h"

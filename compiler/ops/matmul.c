@@ -63,7 +63,7 @@ typedef struct Batch {
 } Batch;
 
 /* The strides of s along the batch axes of y, right-aligned. */
-static void batch_steps(Shape s, Shape y, Dim *step)
+static void batch_strides(Shape s, Shape y, Dim *step)
 {
     Dim at = dim_mul(s.dim[s.rank - 1], s.dim[s.rank - 2]);
     for (int i = y.rank - 3, j = s.rank - 3; i >= 0; i--, j--) {
@@ -79,8 +79,8 @@ static Batch batch_merge(const Product *p)
     Batch q = {.rank = 0};
     Dim a[MAX_RANK], b[MAX_RANK];
     int rank = p->y.rank - 2;
-    batch_steps(p->a, p->y, a);
-    batch_steps(p->b, p->y, b);
+    batch_strides(p->a, p->y, a);
+    batch_strides(p->b, p->y, b);
     for (int i = 0; i < rank; i++) {
         Dim d = p->y.dim[i];
         int k = q.rank - 1;

@@ -5,12 +5,12 @@
 
 #define MICROSOFT .domain = "com.microsoft"
 
-/* y after the activation, if any, that the attributes activation, activation_alpha, activation_beta and activation_gamma
- * describe. NULL: the activation is unknown or lacks values, reported. */
+/* y after the activation, if any, that the attributes activation, activation_alpha, activation_beta and
+ * activation_gamma describe. NULL: the activation is unknown or lacks values, reported. */
 Value *activated(Node *n, Value *y);
 
-/* Replaces n by the convolution of its input 0 with weights w and bias input 2; input 3, of the result's shape, is added
- * to it, then follows the activation that the attributes activation and activation_params describe. */
+/* Replaces n by the convolution of its input 0 with weights w and bias input 2; input 3, of the result's shape, is
+ * added to it, then follows the activation that the attributes activation and activation_params describe. */
 void expand_conv(Node *n, Value *w);
 
 /* v, of `rank` axes, with the channels moved from the last axis to axis 1, or back. */

@@ -128,7 +128,8 @@ static Value *factor(Node *n, int i, bool batch, bool swap, Type t)
     return converted(n, v, in_type(n, i), t);
 }
 
-/* alpha * a b, with a and b transposed where the attributes say so, except vectors. 16-bit floats are scaled in float. */
+/* alpha * a b, with a and b transposed where the attributes say so, except vectors. 16-bit floats are scaled in
+ * float. */
 static Value *product(Node *n)
 {
     int a = in_shape(n, 0).rank, b = in_shape(n, 1).rank;
@@ -458,7 +459,8 @@ static Value *by_channel(Node *n, int i, bool last, Type t)
     return make_reshape(n, v, rank, wide);
 }
 
-/* The sum x + skip + bias (as far as given), which is output 1, is normalised by groups; then Swish if activation is 1. */
+/* The sum x + skip + bias (as far as given), which is output 1, is normalised by groups; then Swish if activation is
+ * 1. */
 static void group_norm_expand(Node *n)
 {
     Type t = in_type(n, 0), wide = type_arith(t);

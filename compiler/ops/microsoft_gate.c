@@ -20,7 +20,7 @@ static Value *rms(Node *n, Value *x, Dim size)
 
 static Value *swish(Node *n, Value *x) { return make(n, "Swish", 1, x); }
 
-/* ---- branches: (..., c, h), or (..., c * h) with num_branches = c ------------------------------------------------- */
+/* ---- branches: (..., c, h), or (..., c * h) with num_branches = c ------------------------------------------------ */
 
 typedef struct Branches {
     Shape flat, whole; /* flat: of the input; whole: (..., c, h) */
@@ -241,7 +241,7 @@ static void engram_expand(Node *n)
     expand_done(n);
 }
 
-/* ---- CausalConvWithState: along axis 1 or 2, with the past before it ---------------------------------------------- */
+/* ---- CausalConvWithState: along axis 1 or 2, with the past before it --------------------------------------------- */
 
 /* Input i, (batch, time, channels...), as (batch, channels, time). */
 static Value *channels_first(Node *n, int i)

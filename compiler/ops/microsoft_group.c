@@ -109,8 +109,8 @@ static bool read_past(Node *n, Grouped *g)
     return require_shape(n, PAST_KEY, cache) && require_shape(n, PAST_VALUE, cache);
 }
 
-/* How many of the `count` keys since the beginning a cache for a window holds: all if they fit; else keys are dropped in
- * whole blocks, and at least a window of them remains. */
+/* How many of the `count` keys since the beginning a cache for a window holds: all if they fit; else keys are dropped
+ * in whole blocks, and at least a window of them remains. */
 static Value *held(Node *n, const Grouped *g, Value *count, Dim block)
 {
     Dim round = dim_sub(block, D(1));

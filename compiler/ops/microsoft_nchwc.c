@@ -1,7 +1,7 @@
 /* microsoft_nchwc.c - the domain com.microsoft.nchwc: what ONNX Runtime's optimiser makes of convolutions and pools for
- * one processor. An image (N, C, H, W) is stored as (N, C / block, H, W, block) there, with C rounded up to whole blocks
- * of 8 or 16. Only operators of this domain see that order: between ReorderInput and ReorderOutput images are plain
- * here, with the additional channels, and only the weights are brought into the order of ONNX. */
+ * one processor. An image (N, C, H, W) is stored as (N, C / block, H, W, block) there, with C rounded up to whole
+ * blocks of 8 or 16. Only operators of this domain see that order: between ReorderInput and ReorderOutput images are
+ * plain here, with the additional channels, and only the weights are brought into the order of ONNX. */
 #include "base/options.h"
 #include "ir/opset.h"
 #include "ir/spatial.h"
@@ -50,8 +50,8 @@ static int64_t channels_before(const Value *v)
     return x && axis >= 0 && x->rank > axis && dim_is_const(x->dim[axis]) ? dim_value(x->dim[axis]) : 0;
 }
 
-/* Sets of[0] to n if its numbers of channels exclude blocks of 16, or of[1] if they exclude blocks of 8, whose padding is
- * at most 7 channels. */
+/* Sets of[0] to n if its numbers of channels exclude blocks of 16, or of[1] if they exclude blocks of 8, whose padding
+ * is at most 7 channels. */
 static void find_evidence(const Node *n, const Node **of)
 {
     const Tensor *w = weights_of(n);

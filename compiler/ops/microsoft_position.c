@@ -1,5 +1,5 @@
-/* microsoft_position.c - RelativePositionBias and GatedRelativePositionBias, of com.microsoft: what attention adds to its
- * scores by the distance of query and key. */
+/* microsoft_position.c - RelativePositionBias and GatedRelativePositionBias, of com.microsoft: what attention adds to
+ * its scores by the distance of query and key. */
 #include <math.h>
 
 #include "ir/call.h"
@@ -7,8 +7,8 @@
 
 /* ---- RelativePositionBias ---------------------------------------------------------------------------------------- */
 
-/* The bucket, of `buckets`, of each distance below `max`: the first half has one distance each, in the other the distances
- * grow by a constant factor. */
+/* The bucket, of `buckets`, of each distance below `max`: the first half has one distance each, in the other the
+ * distances grow by a constant factor. */
 static Value *bucket_of(Node *n, int64_t max, int64_t buckets)
 {
     int64_t exact = buckets / 2, *v = NEWS(int64_t, max);

@@ -1,5 +1,5 @@
-/* microsoft_quantized.c - QAttention and QEmbedLayerNormalization of com.microsoft: they become products of integers, or
- * rows of tables, before the operators of floats. */
+/* microsoft_quantized.c - QAttention and QEmbedLayerNormalization of com.microsoft: they become products of integers,
+ * or rows of tables, before the operators of floats. */
 #include "ir/spatial.h"
 #include "microsoft.h"
 #include "microsoft_attention.h"

@@ -56,7 +56,7 @@ static void rotary_expand(Node *n)
     rotate(n, in(n, 2), in(n, 3), ids);
 }
 
-/* ---- MRotaryEmbedding: three positions of each row: in time, height and width ------------------------------------- */
+/* ---- MRotaryEmbedding: three positions of each row: in time, height and width ------------------------------------ */
 
 enum { STREAMS = 3 };
 

@@ -42,7 +42,7 @@ static int64_t greatest(Type t) { return INT64_MAX >> (64 - type_bits(t)); }
 static Value *whole(Node *n, Type t, int64_t v) { return value_const(n->graph, tensor_int(t, v)); }
 
 /* Does the signed integer type t have the whole numbers near v? */
-static bool in_range(Type t, double v)
+static bool is_in_range(Type t, double v)
 {
     return floor(v) >= (double)(-greatest(t) - 1) && floor(v) < (double)greatest(t) + 1;
 }
@@ -52,7 +52,7 @@ static Value *integers_above(Node *n, Type t, double at)
 {
     if (floor(at) < (double)(-greatest(t) - 1))
         return make(n, "GreaterOrEqual", 2, in(n, 0), whole(n, t, -greatest(t) - 1));
-    return make(n, "Greater", 2, in(n, 0), whole(n, t, in_range(t, at) ? (int64_t)floor(at) : greatest(t)));
+    return make(n, "Greater", 2, in(n, 0), whole(n, t, is_in_range(t, at) ? (int64_t)floor(at) : greatest(t)));
 }
 
 static void binarizer_expand(Node *n)
@@ -86,7 +86,7 @@ static void imputer_expand(Node *n)
     if (!fill)
         return;
     if (type_is_int(t)) {
-        bool some = ints ? at <= greatest(t) && at >= -greatest(t) - 1 : hole == floor(hole) && in_range(t, hole);
+        bool some = ints ? at <= greatest(t) && at >= -greatest(t) - 1 : hole == floor(hole) && is_in_range(t, hole);
         if (!some) { /* no integer equals the number to replace */
             expand_to(n, make(n, "Identity", 1, x));
             return;

@@ -4,7 +4,7 @@
 
 #include "ml_forest.h"
 
-static bool bad_index(Node *n, const char *what, int64_t i)
+static bool report_bad_index(Node *n, const char *what, int64_t i)
 {
     return node_error(n, "%s[%lld] does not suit the other attributes", what, (long long)i);
 }
@@ -124,7 +124,7 @@ static bool read_nodes(Node *n, Forest *f, const Key *keys, const int64_t *trees
         t->yes = find_node(keys, f->n, trees[i], yes[i]);
         t->no = find_node(keys, f->n, trees[i], no[i]);
         if (t->yes < 0 || t->no < 0)
-            return bad_index(n, t->yes < 0 ? "nodes_truenodeids" : "nodes_falsenodeids", i);
+            return report_bad_index(n, t->yes < 0 ? "nodes_truenodeids" : "nodes_falsenodeids", i);
     }
     find_roots(f, keys);
     return true;
@@ -146,9 +146,9 @@ static bool read_leaves(Node *n, Forest *f, const Key *keys, const char *kind)
     for (int64_t i = 0; i < k; i++) {
         leaf[i] = find_node(keys, f->n, trees[i], nodes[i]);
         if (leaf[i] < 0)
-            return bad_index(n, attr[1], i);
+            return report_bad_index(n, attr[1], i);
         if (targets[i] < 0 || targets[i] >= f->targets)
-            return bad_index(n, attr[2], i);
+            return report_bad_index(n, attr[2], i);
         f->node[leaf[i]].n++;
     }
     for (int64_t i = 0, at = 0; i < f->n; i++) {
@@ -181,7 +181,7 @@ bool forest_read(Node *n, Forest *f, const char *kind)
     qsort(keys, (size_t)f->n, sizeof *keys, compare_keys);
     for (int64_t i = 1; i < f->n; i++)
         if (compare_keys(&keys[i - 1], &keys[i]) == 0)
-            return bad_index(n, "nodes_nodeids", keys[i].at);
+            return report_bad_index(n, "nodes_nodeids", keys[i].at);
     f->node = NEWS(Tree, f->n + 1);
     f->root = NEWS(int64_t, f->n + 1);
     f->type = in_type(n, 0) == F64 || is_double(n, "nodes_values_as_tensor") ? F64 : F32;
@@ -202,7 +202,7 @@ static bool read_sets(Node *n, Forest *f, int64_t nodes)
         for (t->set = v + at; at < k && !isnan(v[at]); at++)
             t->n++;
         if (at++ >= k)
-            return bad_index(n, "nodes_modes", i);
+            return report_bad_index(n, "nodes_modes", i);
     }
     return true;
 }
@@ -226,19 +226,19 @@ bool forest_read_5(Node *n, Forest *f)
     f->type = in_type(n, 0) == F64 || is_double(n, "nodes_splits") ? F64 : F32;
     for (int64_t i = 0; i < f->n_roots; i++)
         if ((f->root[i] = root[i]) < 0 || root[i] >= k)
-            return bad_index(n, "tree_roots", i);
+            return report_bad_index(n, "tree_roots", i);
     for (int64_t i = 0; i < f->n_entries; i++) {
         if ((f->target[i] = target[i]) < 0 || target[i] >= f->targets)
-            return bad_index(n, "leaf_targetids", i);
+            return report_bad_index(n, "leaf_targetids", i);
         f->node[k + i] = (Tree){.mode = LEAF, .first = i, .n = 1};
     }
     for (int64_t i = 0; i < k; i++) {
         if (yes[i] < 0 || yes[i] >= (yes_leaf[i] ? f->n_entries : k))
-            return bad_index(n, "nodes_truenodeids", i);
+            return report_bad_index(n, "nodes_truenodeids", i);
         if (no[i] < 0 || no[i] >= (no_leaf[i] ? f->n_entries : k))
-            return bad_index(n, "nodes_falsenodeids", i);
+            return report_bad_index(n, "nodes_falsenodeids", i);
         if (modes[i] < LEQ || modes[i] > MEMBER)
-            return bad_index(n, "nodes_modes", i);
+            return report_bad_index(n, "nodes_modes", i);
         f->node[i] = (Tree){.mode = (int)modes[i],
                             .feature = feature[i],
                             .split = split[i],

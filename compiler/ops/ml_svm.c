@@ -21,7 +21,8 @@ static Value *table(Node *n, const char *what, int64_t rows, int64_t columns, co
     return ml_floats(n, what, F32, rows ? 2 : 1, rows ? (int64_t[]){rows, columns} : &columns, v);
 }
 
-/* A list of `have` numbers may be longer than the node's sizes need: only the first ones are used, as by ONNX Runtime. */
+/* A list of `have` numbers may be longer than the node's sizes need: only the first ones are used, as by ONNX
+ * Runtime. */
 static void warn_unused(Node *n, const char *attr, int64_t have, int64_t used)
 {
     if (have > used)

@@ -70,8 +70,8 @@ static void put_jump(Tables *t, int64_t feature, int64_t to) { put_row(t, featur
 /* The row of a node; the next row if it is not put yet. */
 static int64_t row_of(const Tables *t, const Tree *x) { return x->row ? x->row - 1 : t->feature.n; }
 
-/* Puts a tree in depth-first order: one successor of a node follows it, a link leads to the other one. A node with several
- * parents is put once; where it should follow another parent, a jump leads to it. False: wrong, reported. */
+/* Puts a tree in depth-first order: one successor of a node follows it, a link leads to the other one. A node with
+ * several parents is put once; where it should follow another parent, a jump leads to it. False: wrong, reported. */
 static bool put_tree(Node *n, Tables *t, Forest *f, int64_t root)
 {
     vec_push(&t->root, row_of(t, &f->node[root]));
@@ -183,8 +183,8 @@ static int aggregate_of(Node *n)
     return attr_choice(n, "aggregate_function", names);
 }
 
-/* With one target only the first entry of a leaf counts, as in ONNX Runtime. (skl2onnx writes the number of a leaf once for
- * each class.) */
+/* With one target only the first entry of a leaf counts, as in ONNX Runtime. (skl2onnx writes the number of a leaf once
+ * for each class.) */
 static void use_first_entries(Forest *f)
 {
     for (int64_t i = 0; i < f->n && f->targets == 1; i++)

@@ -177,7 +177,7 @@ static void layer_norm_widen(Node *n, int i, int axis)
 }
 
 /* The stride between the scales (or biases) of two rows; 0 if all rows share them. */
-static Dim layer_norm_step(Node *n, int i, int axis)
+static Dim layer_norm_stride(Node *n, int i, int axis)
 {
     Shape x = in_shape(n, 0);
     Dim row = shape_product(x, axis, x.rank);
@@ -205,8 +205,8 @@ static void layer_norm_bind(Node *n)
     Shape x = in_shape(n, 0);
     int a = attr_axis(n, "axis", x.rank);
     BIND2(n, layer_norm, in_type(n, 0), layer_norm_stash(n), .outer = shape_product(x, 0, a),
-          .axis = shape_product(x, a, x.rank), .scale_step = layer_norm_step(n, 1, a),
-          .bias_step = layer_norm_step(n, 2, a), .epsilon = attr_float(n, "epsilon"));
+          .axis = shape_product(x, a, x.rank), .scale_step = layer_norm_stride(n, 1, a),
+          .bias_step = layer_norm_stride(n, 2, a), .epsilon = attr_float(n, "epsilon"));
 }
 
 static void rms_norm_infer(Node *n)
@@ -221,7 +221,7 @@ static void rms_norm_bind(Node *n)
     Shape x = in_shape(n, 0);
     int a = attr_axis(n, "axis", x.rank);
     BIND2(n, rms_norm, in_type(n, 0), in_type(n, 1), .outer = shape_product(x, 0, a),
-          .axis = shape_product(x, a, x.rank), .scale_step = layer_norm_step(n, 1, a),
+          .axis = shape_product(x, a, x.rank), .scale_step = layer_norm_stride(n, 1, a),
           .epsilon = attr_float(n, "epsilon"));
 }
 

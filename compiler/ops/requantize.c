@@ -15,7 +15,7 @@ typedef struct Linear {
     Value *x, *scale, *zero;
 } Linear;
 
-static bool is(const Node *n, const char *domain, const char *op)
+static bool is_op(const Node *n, const char *domain, const char *op)
 {
     return n && !strcmp(n->op->name, op) && !strcmp(n->op->domain ? n->op->domain : "", domain);
 }
@@ -26,7 +26,7 @@ static bool is_byte(Type t) { return t == I8 || t == U8; }
 
 static bool read_linear(const Value *v, Linear *l)
 {
-    if (!v || v->type != F32 || !is(v->def, "onnxcc", "Dequantize"))
+    if (!v || v->type != F32 || !is_op(v->def, "onnxcc", "Dequantize"))
         return false;
     *l = (Linear){in(v->def, 0), in(v->def, 1), in(v->def, 2)};
     return l->scale->type == F32;
@@ -59,12 +59,12 @@ static Value *unlimited(const Node *q, Value *v, int64_t *lo, int64_t *hi)
     *hi = quantised(q, INFINITY);
     for (Node *c = v->def; c && v->uses.n == 1; v = c->in[0], c = v->def) {
         double low = 0, high = INFINITY;
-        if (is(c, "", "Clip") && is_known(in(c, 1)) && is_known(in(c, 2))) {
+        if (is_op(c, "", "Clip") && is_known(in(c, 1)) && is_known(in(c, 2))) {
             low = in(c, 1) ? at(in(c, 1), 0) : -INFINITY;
             high = in(c, 2) ? at(in(c, 2), 0) : INFINITY;
-        } else if (is(c, "", "Identity"))
+        } else if (is_op(c, "", "Identity"))
             continue;
-        else if (!is(c, "", "Relu"))
+        else if (!is_op(c, "", "Relu"))
             break;
         *lo = quantised(q, low) > *lo ? quantised(q, low) : *lo;
         *hi = quantised(q, high) < *hi ? quantised(q, high) : *hi;
@@ -104,7 +104,7 @@ static void stands_for(Node *y, const Node *n, const Node *q)
     y->name = n->name;
     y->also = n->also;
     for (int i = 0; i < n->n_in; i++)
-        if (in(n, i) && is(in(n, i)->def, "onnxcc", "Dequantize"))
+        if (in(n, i) && is_op(in(n, i)->def, "onnxcc", "Dequantize"))
             node_also(y, in(n, i)->def);
     for (const Value *v = in(q, 0); v->def && v->def != n; v = v->def->in[0])
         node_also(y, v->def);
@@ -143,7 +143,7 @@ static bool reads_bias(const Node *n, Linear *b, const Linear *x, const Linear *
 }
 
 /* Replaces n, of x, weights and bias (with the outputs along `axis` of the weights), and q by an integer operator. */
-static bool in_integers(Node *q, Node *n, const char *op, int axis, int64_t lo, int64_t hi)
+static bool replace_by_integer(Node *q, Node *n, const char *op, int axis, int64_t lo, int64_t hi)
 {
     Linear x, w, b = {0};
     if (!reads_bytes(n, &x, &w))
@@ -168,7 +168,7 @@ static bool in_integers(Node *q, Node *n, const char *op, int axis, int64_t lo, 
     return true;
 }
 
-static bool is_product(const Node *n) { return is(n, "", "Conv") || is(n, "onnxcc", "Product"); }
+static bool is_product(const Node *n) { return is_op(n, "", "Conv") || is_op(n, "onnxcc", "Product"); }
 
 static bool product_in_integers(Node *q)
 {
@@ -178,13 +178,13 @@ static bool product_in_integers(Node *q)
                declines(REWRITE_INTEGER, in(q, 0)->def, "the scale or zero point of its result is no constant");
     Value *v = unlimited(q, in(q, 0), &lo, &hi);
     Node *n = v ? v->def : NULL;
-    if (is(n, "", "Conv"))
-        return in_integers(q, n, "onnxcc.IntegerConv", 0, lo, hi);
-    if (!is(n, "onnxcc", "Product"))
+    if (is_op(n, "", "Conv"))
+        return replace_by_integer(q, n, "onnxcc.IntegerConv", 0, lo, hi);
+    if (!is_op(n, "onnxcc", "Product"))
         return false;
     if (attr_int(n, "trans_a") || in_shape(n, 1).rank != 2)
         return declines(REWRITE_INTEGER, n, "its left matrix is transposed, or its right one is not one matrix");
-    return in_integers(q, n, "onnxcc.IntegerProduct", attr_int(n, "trans_b") ? 0 : 1, lo, hi);
+    return replace_by_integer(q, n, "onnxcc.IntegerProduct", attr_int(n, "trans_b") ? 0 : 1, lo, hi);
 }
 
 /* Remarks why convolutions and products of v whose result is not only quantised are computed in floats. */
@@ -195,11 +195,11 @@ static void remark_unquantized(const Value *v)
         if (!n || v->uses.at[i].i || !is_product(n))
             continue;
         const Value *y = n->out[0];
-        while (y->uses.n == 1 && (is(y->uses.at[0].node, "", "Relu") || is(y->uses.at[0].node, "", "Clip")))
+        while (y->uses.n == 1 && (is_op(y->uses.at[0].node, "", "Relu") || is_op(y->uses.at[0].node, "", "Clip")))
             y = y->uses.at[0].node->out[0];
         if (y->uses.n > 1)
             (void)declines(REWRITE_INTEGER, n, "%s has several readers", remark_value(y));
-        else if (y->uses.n && !is(y->uses.at[0].node, "onnxcc", "Quantize"))
+        else if (y->uses.n && !is_op(y->uses.at[0].node, "onnxcc", "Quantize"))
             (void)declines(REWRITE_INTEGER, n, "its result, %s, is not quantized", remark_value(y));
     }
 }
@@ -227,8 +227,8 @@ static bool average_in_integers(Node *q)
     Linear x;
     int64_t kernel[MAX_RANK];
     Node *n = in(q, 0)->def;
-    bool pool = is(n, "", "AveragePool") && in_shape(n, 0).rank <= 5;
-    bool whole = is(n, "", "ReduceMean") && read_whole_window(n, kernel);
+    bool pool = is_op(n, "", "AveragePool") && in_shape(n, 0).rank <= 5;
+    bool whole = is_op(n, "", "ReduceMean") && read_whole_window(n, kernel);
     if (!pool && !whole)
         return false;
     if (in(q, 0)->uses.n != 1)
@@ -257,7 +257,7 @@ static bool average_in_integers(Node *q)
 static bool quantize_sooner(Node *q)
 {
     Node *m = in(q, 0)->def;
-    bool largest = is(m, "", "MaxPool") && !out(m, 1);
+    bool largest = is_op(m, "", "MaxPool") && !out(m, 1);
     if (!m || in(q, 0)->data || !(largest || m->op->flags & (VIEW | MOVES)) || m->op->flags & CONTROL || m->n_out != 1)
         return false;
     if (m->graph != q->graph)
@@ -312,8 +312,8 @@ static bool stays_float(const Node *q)
     const Node *n = in(q, 0)->def;
     bool dequantized = false;
     for (int i = 0; n && i < n->n_in; i++)
-        dequantized |= in(n, i) && is(in(n, i)->def, "onnxcc", "Dequantize");
-    return dequantized && !is_product(n) && !is(n, "", "AveragePool") && !(n->op->flags & (VIEW | MOVES)) &&
+        dequantized |= in(n, i) && is_op(in(n, i)->def, "onnxcc", "Dequantize");
+    return dequantized && !is_product(n) && !is_op(n, "", "AveragePool") && !(n->op->flags & (VIEW | MOVES)) &&
            declines(REWRITE_INTEGER, n, "only convolutions, products, averages over windows and moves are");
 }
 

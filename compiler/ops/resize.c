@@ -38,12 +38,12 @@ static Dim scaled(Dim d, double scale)
 }
 
 /* Is input i present and not empty? */
-static bool has(Node *n, int i) { return in(n, i) && !dim_is(shape_count(in_shape(n, i)), 0); }
+static bool has_input(Node *n, int i) { return in(n, i) && !dim_is(shape_count(in_shape(n, i)), 0); }
 
 /* Input i, with an element for each of k axes, if it is constant; NULL otherwise, or after an error. */
 static const Tensor *numbers(Node *n, int i, int k)
 {
-    if (!has(n, i))
+    if (!has_input(n, i))
         return NULL;
     if (!dim_identical(shape_count(in_shape(n, i)), D(k))) {
         node_error(n, "input %d is %s instead of %d numbers", i, shape_text(in_shape(n, i)), k);
@@ -169,11 +169,11 @@ static void read_resize(Node *n, Resize *r)
     bool crop = r->transform == RESIZE_TF_CROP_AND_RESIZE;
     const Tensor *scales = numbers(n, 2, k), *roi = crop ? numbers(n, 1, 2 * k) : NULL;
     Dim sizes[MAX_RANK];
-    int n_sizes = has(n, 3) ? in_dims(n, 3, sizes, MAX_RANK) : 0;
+    int n_sizes = has_input(n, 3) ? in_dims(n, 3, sizes, MAX_RANK) : 0;
     bool all_known = true;
     if (n_sizes < 0)
         return;
-    if (has(n, 2) == (n_sizes > 0) || (n_sizes && n_sizes != k) || (crop && !has(n, 1))) {
+    if (has_input(n, 2) == (n_sizes > 0) || (n_sizes && n_sizes != k) || (crop && !has_input(n, 1))) {
         node_error(n, "one of scales and sizes must be given, and only one, with a number for each axis%s",
                    crop ? "; and a roi" : "");
         return;
@@ -355,7 +355,7 @@ static void upsample_expand(Node *n)
         const Tensor *scales = numbers(n, 1, s.rank);
         for (int i = 0; scales && i < s.rank; i++)
             scale_axis(n, &r, &r.axis[i], tensor_get(scales, i));
-        if (!scales && has(n, 1) && error_count() == errors)
+        if (!scales && has_input(n, 1) && error_count() == errors)
             late_axes(n, &r, axes, in(n, 1), NULL);
         else if (!scales && error_count() == errors)
             node_error(n, "scales are empty");

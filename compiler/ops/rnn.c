@@ -1,5 +1,5 @@
-/* rnn.c - LSTM, GRU, RNN, and DynamicQuantizeLSTM of com.microsoft: the products with the inputs are one product for all
- * steps; an internal operator does the recurrence. */
+/* rnn.c - LSTM, GRU, RNN, and DynamicQuantizeLSTM of com.microsoft: the products with the inputs are one product for
+ * all steps; an internal operator does the recurrence. */
 #include <strings.h>
 
 #include "ir/call.h"
@@ -233,7 +233,8 @@ static Value *per_gate(Node *n, const Cell *c, int i)
     return make_reshape(n, v, 1, &all);
 }
 
-/* The inputs as 8-bit integers. Their scale and zero point are those of the steps up to the end of the longest sequence. */
+/* The inputs as 8-bit integers. Their scale and zero point are those of the steps up to the end of the longest
+ * sequence. */
 static Node *quantize_inputs(Node *n)
 {
     Value *x = in(n, 0), *zero = make_ints(n, 1, (int64_t[]){0});

@@ -4,7 +4,7 @@
 #include "signal.h"
 
 /* The one number in input i, as a size; false: wrong, and reported. */
-static bool one_dim(Node *n, int i, Dim *d)
+static bool read_one_dim(Node *n, int i, Dim *d)
 {
     if (!dim_is(shape_count(in_shape(n, i)), 1))
         return node_error(n, "input %d, %s, is not one number", i, shape_text(in_shape(n, i)));
@@ -31,7 +31,7 @@ static Dim half_of(Dim length) { return dim_add(dim_div(length, D(2)), D(1)); }
 static bool dft_axis(Node *n, int rank, Dim *axis)
 {
     *axis = D(n->op->since_version < 20 ? attr_int(n, "axis") : -2);
-    if (n->op->since_version >= 20 && in(n, 2) && !one_dim(n, 2, axis))
+    if (n->op->since_version >= 20 && in(n, 2) && !read_one_dim(n, 2, axis))
         return false;
     if (dim_is_const(*axis)) {
         int a = axis_of(n, dim_value(*axis), rank);
@@ -66,7 +66,7 @@ static void dft_expand(Node *n)
         d[COUNT] = dim_add(d[COUNT], dim_select(dim_eq_expr(axis, D(a)), x.dim[a], D(0)));
     }
     length = inverse && half ? dim_mul(D(2), dim_sub(d[COUNT], D(1))) : d[COUNT];
-    if (in(n, 1) && !one_dim(n, 1, &length))
+    if (in(n, 1) && !read_one_dim(n, 1, &length))
         return;
     if (dim_high(length) < 1) {
         node_error(n, "a transform of length %lld", (long long)dim_high(length));
@@ -85,7 +85,8 @@ static void dft_expand(Node *n)
     make_fourier(n, in(n, 0), y, d, NULL, inverse, inverse && half);
 }
 
-/* Transforms overlapping frames. A signal (batch, length) is real: torch.stft is exported so, and ONNX Runtime takes it. */
+/* Transforms overlapping frames. A signal (batch, length) is real: torch.stft is exported so, and ONNX Runtime takes
+ * it. */
 static void stft_expand(Node *n)
 {
     Shape x = in_shape(n, 0), window = {0};
@@ -96,12 +97,12 @@ static void stft_expand(Node *n)
         signal = make_reshape(n, signal, x.rank, x.dim);
     }
     bool half = attr_int(n, "onesided") != 0;
-    if (!last_is_complex(n, x) || !one_dim(n, 1, &step))
+    if (!last_is_complex(n, x) || !read_one_dim(n, 1, &step))
         return;
     if (in(n, 2))
         window = in_shape(n, 2);
     length = in(n, 2) ? window.dim[0] : x.dim[1];
-    if (in(n, 3) && !one_dim(n, 3, &length))
+    if (in(n, 3) && !read_one_dim(n, 3, &length))
         return;
     if (x.rank != 3 || (in(n, 2) && (window.rank != 1 || dim_is(dim_eq_expr(window.dim[0], length), 0))))
         node_error(n, "the signal is %s, the window %s; needed are N,length,1 or 2, and one number for each of a frame",
@@ -174,7 +175,7 @@ static void window_expand(Node *n)
     int w = 0;
     Type to = attr_type(n, "output_datatype", attr_int(n, "output_datatype"));
     Dim count;
-    if (!to || !one_dim(n, 0, &count) || !require_dim(n, "a window's size", count, dim_max(count, D(1))))
+    if (!to || !read_one_dim(n, 0, &count) || !require_dim(n, "a window's size", count, dim_max(count, D(1))))
         return;
     while (strcmp(windows[w].name, n->op->name))
         w++;
@@ -207,7 +208,7 @@ static void mel_expand(Node *n)
             node_error(n, "input %d, %s, is not one number", i, shape_text(in_shape(n, i)));
             return;
         }
-    if (!one_dim(n, 0, &size[0]) || !one_dim(n, 1, &size[1]) || !require_size(n, "num_mel_bins", &size[0]) ||
+    if (!read_one_dim(n, 0, &size[0]) || !read_one_dim(n, 1, &size[1]) || !require_size(n, "num_mel_bins", &size[0]) ||
         !require_size(n, "dft_length", &size[1]))
         return;
     Value *y = with_int(make(n, "onnxcc.MelWeights", 4, make_cast(n, in(n, 2), F64), make_cast(n, in(n, 3), F64),

@@ -1,6 +1,6 @@
-/* stored.c - constant weights that stay as the model stores them: what folding computed from codes, zero points and scales
- * by subtraction, multiplication, conversion and moves, is traced back to them, and they are packed in the order in which
- * the float weights would be. */
+/* stored.c - constant weights that stay as the model stores them: what folding computed from codes, zero points and
+ * scales by subtraction, multiplication, conversion and moves, is traced back to them, and they are packed in the order
+ * in which the float weights would be. */
 #include "stored.h"
 
 #include "base/options.h"
@@ -210,7 +210,7 @@ static int64_t stored_as(const Pack *q, const Value *v, int64_t block, Type *t)
     return CODED_F32;
 }
 
-static bool code_range(const Value *v, int64_t *low, int64_t *high)
+static bool find_code_range(const Value *v, int64_t *low, int64_t *high)
 {
     enum { SOME = 1024 };
     Lane a[SOME];
@@ -254,10 +254,10 @@ static void choose_kind(Node *n, Pack *q, Coded *c)
     int64_t low = INT64_MAX, high = INT64_MIN;
     Value *zero = q->l.zero;
     q->type = q->l.x->type;
-    if (code_range(q->l.x, &low, &high)) {
+    if (find_code_range(q->l.x, &low, &high)) {
         int64_t all_low = low, all_high = high;
         Value *whole = is_per_block(zero) ? as_integers(n, zero) : NULL;
-        if (whole && code_range(whole, &all_low, &all_high) && all_high - all_low < 256) {
+        if (whole && find_code_range(whole, &all_low, &all_high) && all_high - all_low < 256) {
             q->l.zero = whole;
             low = all_low, high = all_high;
             c->zeros = CODED_SAME;
@@ -391,7 +391,7 @@ bool coded_panels(Node *n, Value *v, const Panels *p, Coded *c)
     return true;
 }
 
-/* ---- panels that are expanded at run time, for kernels that read floats ------------------------------------------- */
+/* ---- panels that are expanded at run time, for kernels that read floats ------------------------------------------ */
 
 Value *expanded_panels(Node *n, Value *v, const Panels *p)
 {
@@ -421,7 +421,7 @@ static void expand_bind(Node *n)
                   .scale_all = c.scale_all, .zero_all = c.zero_all);
 }
 
-/* ---- rows of a table that are expanded after they are gathered ---------------------------------------------------- */
+/* ---- rows of a table that are expanded after they are gathered --------------------------------------------------- */
 
 /* The largest divisor of `block` such that v is constant in each block of its rows. */
 static int64_t block_in_rows(const Value *v, int64_t row, int64_t block)
@@ -492,8 +492,8 @@ static Value *taken(Node *n, Value *v, int axis)
     return inferred(make_reshape(n, v, rank, dim));
 }
 
-/* The length of blocks in the rows of x for which scale and zero point are stored once; 0: they are not stored by blocks;
- * -1: they would not be much smaller than floats. */
+/* The length of blocks in the rows of x for which scale and zero point are stored once; 0: they are not stored by
+ * blocks; -1: they would not be much smaller than floats. */
 static int64_t table_block(const Affine *l)
 {
     const Shape *x = l->x->shape;

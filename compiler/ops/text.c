@@ -277,7 +277,7 @@ static void split_bind(Node *n)
     bind_reported(n);
 }
 
-/* ---- regular expressions ---------------------------------------------------------------------------------------------- */
+/* ---- regular expressions ----------------------------------------------------------------------------------------- */
 
 static bool pattern_works(Node *n, Name pattern, const Regex *r)
 {

@@ -1,6 +1,6 @@
-/* alternatives.h - results of an If whose branches give different ranks. Such a value has no definition; it stands for two
- * values, and the condition chooses one. Every node that reads it becomes an If on that condition, with a copy of the node
- * in each branch, until the results have one rank, or a copy turns out wrong for its rank and is given up. */
+/* alternatives.h - results of an If whose branches give different ranks. Such a value has no definition; it stands for
+ * two values, and the condition chooses one. Every node that reads it becomes an If on that condition, with a copy of
+ * the node in each branch, until the results have one rank, or a copy turns out wrong for its rank and is given up. */
 #pragma once
 
 #include "ir/graph.h"

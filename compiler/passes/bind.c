@@ -102,8 +102,8 @@ static void bind_one(Node *n)
 
 /* ---- outputs ----------------------------------------------------------------------------------------------------- */
 
-/* The value whose bytes v has, through views. */
-static const Value *view_root(const Value *v)
+/* The value of which v is a view, or a view of a view; v itself if it is none. */
+static const Value *view_base(const Value *v)
 {
     while (v->def && v->def->op->flags & VIEW)
         v = v->def->in[0];
@@ -111,17 +111,17 @@ static const Value *view_root(const Value *v)
 }
 
 /* Must v, an output of g, be a copy? It must be computed in g, by a node that can write it to a storage of its own. */
-static bool needs_copy(const Graph *g, const Value *v, const Value *root)
+static bool needs_copy(const Graph *g, const Value *v, const Value *base)
 {
-    return v->data || !root->def || root->graph != g || root->data ||
-           (v->def->op->flags & VIEW && (root->uses.n > 1 || value_is_output(root) || root->def->op->flags & CONTROL));
+    return v->data || !base->def || base->graph != g || base->data ||
+           (v->def->op->flags & VIEW && (base->uses.n > 1 || value_is_output(base) || base->def->op->flags & CONTROL));
 }
 
 /* Has output i of g, a loop's body, the bytes of a state that the next iteration overwrites before it is read? */
-static bool is_overwritten(const Graph *g, int i, const Value *root)
+static bool is_overwritten(const Graph *g, int i, const Value *base)
 {
     for (int k = 0; k < g->in.n; k++)
-        if (g->in.at[k] == root)
+        if (g->in.at[k] == base)
             return k != i + 1; /* the state itself is unchanged */
     return false;
 }
@@ -131,11 +131,11 @@ void copy_outputs(Graph *g, int first)
     Map shown = {0}; /* values whose bytes earlier outputs have */
     for (int i = first; i < g->out.n; i++) {
         Value *v = g->out.at[i];
-        const Value *root = view_root(v);
+        const Value *base = view_base(v);
         if (v->form != TENSOR)
             continue;
-        if (!map_get(&shown, root) && !needs_copy(g, v, root) && !is_overwritten(g, i, root)) {
-            map_put(&shown, root, v);
+        if (!map_get(&shown, base) && !needs_copy(g, v, base) && !is_overwritten(g, i, base)) {
+            map_put(&shown, base, v);
             continue;
         }
         Node *n = internal(g, "onnxcc.Copy", NULL, 1, &v);

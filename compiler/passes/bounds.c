@@ -91,7 +91,7 @@ static void help_inputs(Map *seen, const Value *v)
         help_inputs(seen, v->def->in[i]);
 }
 
-/* ---- sizes that suit ---------------------------------------------------------------------------------------------- */
+/* ---- sizes that suit --------------------------------------------------------------------------------------------- */
 
 enum { EACH = 64 }; /* the size, or bound, that is suggested first */
 
@@ -166,7 +166,7 @@ static int64_t suggested_size(const Model *m, const Unbounded *u, int64_t first)
     return EACH;
 }
 
-/* ---- the line to paste -------------------------------------------------------------------------------------------- */
+/* ---- the line to paste ------------------------------------------------------------------------------------------- */
 
 /* "--shape x=1,3,64,64", if v has several sizes of the list that no earlier option gives. */
 static void put_shape(Text *t, const Value *v, const Unbounded *u, Unbounded *given, int64_t size)

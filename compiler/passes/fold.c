@@ -35,7 +35,7 @@ static Dim dim_remainder(Dim a, Dim b) { return dim_is_const(b) && dim_value(b) 
 static Dim dim_greater(Dim a, Dim b) { return dim_less_expr(b, a); }
 
 /* The scalar functions that can be applied to symbolic integers. */
-static bool scalar_dims(const char *fn, int n, const Dim *x, Dim *y)
+static bool apply_to_dims(const char *fn, int n, const Dim *x, Dim *y)
 {
     static const struct {
         const char *fn;
@@ -93,7 +93,7 @@ static bool fold_symbolic_loop(Node *n)
             Dim x[4];
             for (int k = 0; k < s->n_arg; k++)
                 x[k] = argument_dim(l, &d, s->arg[k], e, step);
-            if (!scalar_dims(s->fn, s->n_arg, x, &step[i]))
+            if (!apply_to_dims(s->fn, s->n_arg, x, &step[i]))
                 return false;
         }
         ((Dim *)(uintptr_t)t->data)[e] = argument_dim(l, &d, l->out_step[0], e, step);

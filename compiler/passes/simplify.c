@@ -39,8 +39,8 @@ static bool checks_values(const Node *n)
            (checked >= 0 && in(n, checked) && !in_is_const(n, checked));
 }
 
-/* May n end the run with an error status? Then it is kept even if its results are not used. checked: the graphs in which
- * assumptions are checked. */
+/* May n end the run with an error status? Then it is kept even if its results are not used. checked: the graphs in
+ * which assumptions are checked. */
 static bool may_stop(const Node *n, const Map *checked)
 {
     bool stops = checks_values(n);
@@ -144,7 +144,7 @@ static const void *attr_bytes(const Attr *a, size_t *n)
     }
 }
 
-static bool same_attr(const Attr *a, const Attr *b)
+static bool is_same_attr(const Attr *a, const Attr *b)
 {
     size_t n;
     const void *x = attr_bytes(a, &n), *y = attr_bytes(b, &n);
@@ -158,7 +158,7 @@ static bool is_small(const Value *v)
     return t && !t->symbolic && !t->splat && !t->thunk && v->type != STR && tensor_size(t) <= 4096;
 }
 
-static bool same_constant(const Value *a, const Value *b)
+static bool is_same_constant(const Value *a, const Value *b)
 {
     if (!is_small(a) || !is_small(b) || a->type != b->type || !shape_same(*a->shape, *b->shape))
         return false;
@@ -179,12 +179,12 @@ static uint64_t value_hash(const Value *v)
 }
 
 /* Do a and b compute the same? Sizes that each determines at run time are the same, but have two names. */
-static bool same_node(const Node *a, const Node *b)
+static bool is_same_node(const Node *a, const Node *b)
 {
     if (a->op != b->op || a->n_in != b->n_in || a->n_out != b->n_out || a->n_attr != b->n_attr)
         return false;
     for (int i = 0; i < a->n_in; i++)
-        if (a->in[i] != b->in[i] && !(a->in[i] && b->in[i] && same_constant(a->in[i], b->in[i])))
+        if (a->in[i] != b->in[i] && !(a->in[i] && b->in[i] && is_same_constant(a->in[i], b->in[i])))
             return false;
     const bool own_sizes = symbols_of(a) && symbols_of(b);
     for (int i = 0; i < a->n_out; i++)
@@ -193,7 +193,7 @@ static bool same_node(const Node *a, const Node *b)
              (a->out[i]->type != b->out[i]->type || !(own_sizes || shape_same(*a->out[i]->shape, *b->out[i]->shape)))))
             return false;
     for (int i = 0; i < a->n_attr; i++)
-        if (!same_attr(&a->attr[i], &b->attr[i]))
+        if (!is_same_attr(&a->attr[i], &b->attr[i]))
             return false;
     return true;
 }
@@ -236,7 +236,7 @@ static void merge_duplicates(Graph *g)
             continue;
         uint64_t h = node_hash(n);
         Node *first;
-        while ((first = map_get(&seen, (void *)(uintptr_t)h)) != NULL && !same_node(first, n))
+        while ((first = map_get(&seen, (void *)(uintptr_t)h)) != NULL && !is_same_node(first, n))
             h += 2;
         if (!first) {
             map_put(&seen, (void *)(uintptr_t)h, n);

@@ -1,5 +1,6 @@
 /* taps.c - makes tensors inside of branches, of bodies of loops and of functions outputs of the model: each node around
- * such a tensor gets one more result. That of an If is zeros where the other branch runs; a Loop's stacks all iterations.
+ * such a tensor gets one more result. That of an If is zeros where the other branch runs; a Loop's stacks all
+ * iterations.
  * Requires: a checked graph, before inference, where calls of functions are still calls. */
 #include "passes/taps.h"
 
@@ -171,7 +172,8 @@ InnerTensor *inner_tensor_named(const Model *m, InnerTensors *all, Name tensor, 
 
 /* ---- results that pass it on ------------------------------------------------------------------------------------- */
 
-/* The outputs of the model that are taps, and markers: constants in their place in branches that do not compute them. */
+/* The outputs of the model that are taps, and markers: constants in their place in branches that do not compute
+ * them. */
 typedef struct Tapped {
     VEC(struct TappedOutput {
         Name out;

@@ -36,8 +36,8 @@ InnerTensor *inner_tensor_named(const Model *m, InnerTensors *all, Name tensor, 
 bool is_result(const InnerTensor *t);
 
 void tap_inner(Model *m, const InnerTensor *t); /* makes t an output, unless it is one */
-/* After an inference that failed: was a tap refused because an iteration may change its size? The type and rank of its value in
- * an iteration; NO_TYPE: none was. */
+/* After an inference that failed: was a tap refused because an iteration may change its size? The type and rank of its
+ * value in an iteration; NO_TYPE: none was. */
 Type taps_varying(int *rank);
 void taps_check(const Model *m); /* after inference: can these outputs be stacked? */
 /* Gives results of n that one branch does not compute, since they are taps in the other, a type. */

@@ -18,7 +18,7 @@ typedef struct Joiner {
 
 static Tensor *initial(const Value *v) { return v->data ? v->data : v->fallback; }
 
-static bool same_tensor(const Tensor *a, const Tensor *b)
+static bool is_same_tensor(const Tensor *a, const Tensor *b)
 {
     bool same = a->type == b->type && a->rank == b->rank;
     for (int i = 0; same && i < a->rank; i++)
@@ -68,7 +68,7 @@ static void check_shared(const Joiner *j)
         EACH_AT (t, j->m->training) {
             const Variable *s = j->m->states.at[i];
             const Value *v = initializer(t->algorithm, s->name);
-            if (v && !same_tensor(initial(v), s->start->data))
+            if (v && !is_same_tensor(initial(v), s->start->data))
                 error_at(t->algorithm->path, "TRN-20",
                          "'%s' is a state variable of another algorithm, too, where it starts with another value",
                          printable(s->name));
@@ -202,7 +202,8 @@ static Value *computed(Graph *g, Value *v)
     return n->out[0];
 }
 
-/* Makes an output of e that is assigned to the binding's state variable. It replaces an earlier one for the same variable. */
+/* Makes an output of e that is assigned to the binding's state variable. It replaces an earlier one for the same
+ * variable. */
 static void add_update(Joiner *j, Entry *e, const Graph *from, const Binding *b, const Map *values)
 {
     Value *v = computed(e->graph, map_get(values, output_named(j, from, b->value)));
@@ -217,7 +218,8 @@ static void add_update(Joiner *j, Entry *e, const Graph *from, const Binding *b,
     graph_add_output(e->graph, v);
 }
 
-/* Initialization graphs do not read the state: all are computed; of several values for one variable the last is assigned. */
+/* Initialization graphs do not read the state: all are computed; of several values for one variable the last is
+ * assigned. */
 static void join_init(Joiner *j)
 {
     Entry *e = add_entry(j, ENTRY_INIT, 0);

@@ -22,7 +22,7 @@ static void add(ValueSet *to, ValueSet v)
     if (!analysis()->records)
         return;
     const ValueSet all = value_widen(*to, v);
-    if (!value_equal(&all, to)) {
+    if (!value_is_equal(&all, to)) {
         *to = all;
         analysis()->changed = true;
     }
@@ -85,7 +85,7 @@ static void init_array(Var *f, Syntax *list)
         int64_t at = next;
         if (item->kind == ELEMENT_IS) {
             const ValueSet index = eval(item->kid.at[0]);
-            value_single(&index, &at);
+            value_is_single(&index, &at);
             item = item->kid.at[1];
         }
         if (item->kind == LIST && f->specs.structure)
@@ -185,7 +185,7 @@ static ValueSet eval_member(Syntax *e)
 }
 
 /* The elements of a field that an index may select, [*from, *to); false: the field's values are not followed. */
-static bool elements(Syntax *e, ValueSet index, int *from, int *to)
+static bool find_elements(Syntax *e, ValueSet index, int *from, int *to)
 {
     Syntax *field = e->kid.at[0];
     if (field->kind != MEMBER || !field_of(field)->element.n || !is_known_field(field) ||
@@ -209,7 +209,7 @@ static ValueSet eval_index(Syntax *e)
     } else
         eval(array);
     const TypeOf t = type_of(e);
-    if (!elements(e, index, &from, &to))
+    if (!find_elements(e, index, &from, &to))
         return t.pointers && t.structure ? value_pointer() : value_any();
     ValueSet all = {.kind = VALUE_NONE};
     for (int i = from; i < to; i++)
@@ -230,7 +230,7 @@ static void assign(Syntax *e, ValueSet v, const Syntax *from)
     } else if (e->kind == INDEX) {
         eval_index(e);
         const ValueSet index = eval(e->kid.at[1]);
-        if (elements(e, index, &first, &end))
+        if (find_elements(e, index, &first, &end))
             for (int i = first; i < end; i++)
                 add(&e->kid.at[0]->var->element.at[i], v);
     } else

@@ -1,5 +1,5 @@
-/* cpp.c - C's preprocessor, as far as our own headers need it: they are its only input, so an unknown construct is a bug
- * of ours. Macros that compilers define for themselves and for processors are not defined. */
+/* cpp.c - C's preprocessor, as far as our own headers need it: they are its only input, so an unknown construct is a
+ * bug of ours. Macros that compilers define for themselves and for processors are not defined. */
 #include "base/fail.h"
 #include "plain/cpp.h"
 

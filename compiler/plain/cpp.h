@@ -1,4 +1,5 @@
-/* cpp.h - tokens, macros and the conditions of #if: what the preprocessor of --target plain shares with that of --single. */
+/* cpp.h - tokens, macros and the conditions of #if: what the preprocessor of --target plain shares with that of
+ * --single. */
 #pragma once
 
 #include "plain/syntax.h"

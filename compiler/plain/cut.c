@@ -1,5 +1,5 @@
-/* cut.c - replaces expressions that always have the same value by that value, and removes branches that are never taken.
- * Works on the trees in place. */
+/* cut.c - replaces expressions that always have the same value by that value, and removes branches that are never
+ * taken. Works on the trees in place. */
 #include <stdlib.h>
 
 #include "plain/syntax.h"
@@ -72,7 +72,7 @@ static Syntax *as_literal(Syntax *e)
     if (t.structure && !t.pointers)
         return NULL;
     const ValueSet is = value_of(e);
-    if (!value_single(&is, &v) || v < INT32_MIN || v > INT32_MAX)
+    if (!value_is_single(&is, &v) || v < INT32_MIN || v > INT32_MAX)
         return NULL;
     if (t.pointers)
         return v == 0 ? node(NAME, "NULL") : NULL;
@@ -378,7 +378,7 @@ static Syntax *cut_switch(Syntax *n)
 {
     const ValueSet v = value_of(n->kid.at[0]);
     int64_t is;
-    const bool single = value_single(&v, &is) && is_pure(n->kid.at[0]);
+    const bool single = value_is_single(&v, &is) && is_pure(n->kid.at[0]);
     Syntax *all = node(BLOCK, "{");
     bool live = false, found = false, inner = false;
     EACH_OF (s, n->kid.at[1]->kid) {

@@ -18,10 +18,10 @@ static Syntax *with(Syntax *n, Syntax *kid)
     return n;
 }
 
-bool at(const Parsing *p, const char *s) { return p->at->kind != TOKEN_STRING && !strcmp(p->at->s, s); }
+bool is_at(const Parsing *p, const char *s) { return p->at->kind != TOKEN_STRING && !strcmp(p->at->s, s); }
 bool take(Parsing *p, const char *s)
 {
-    const bool is = at(p, s);
+    const bool is = is_at(p, s);
     p->at = is ? p->at->next : p->at;
     return is;
 }
@@ -81,7 +81,7 @@ static void parse_type(Parsing *p, Syntax *n)
 
 static bool at_type_in_parentheses(const Parsing *p)
 {
-    return at(p, "(") && at_type(&(Parsing){.at = p->at->next, .function = p->function});
+    return is_at(p, "(") && is_at_type(&(Parsing){.at = p->at->next, .function = p->function});
 }
 
 static Syntax *parse_primary(Parsing *p)
@@ -135,7 +135,7 @@ static Syntax *parse_cast(Parsing *p)
     Syntax *n = node(CAST, "(");
     expect(p, "(");
     parse_type(p, n);
-    if (!at(p, "{"))
+    if (!is_at(p, "{"))
         return with(n, parse_unary(p));
     n->kind = COMPOUND;
     return parse_postfix(p, with(n, parse_initialiser(p)));
@@ -274,10 +274,10 @@ static Syntax *parse_block(Parsing *p)
     Syntax *n = node(BLOCK, "{");
     expect(p, "{");
     begin_scope(p);
-    while (!at(p, "}")) {
+    while (!is_at(p, "}")) {
         const char *before = p->at->before;
         const int from = n->kid.n;
-        if (at(p, "enum")) {
+        if (is_at(p, "enum")) {
             Syntax *e = node(ENUM, "enum");
             const Token *first = p->at;
             parse_enumerators(p);
@@ -286,7 +286,7 @@ static Syntax *parse_block(Parsing *p)
                 text_put(&t, "%s%s", t.n && first->s[0] != ';' && first->s[0] != ',' ? " " : "", first->s);
             e->s = t.s;
             with(n, e);
-        } else if (at_type(p))
+        } else if (is_at_type(p))
             parse_declaration(p, n);
         else
             with(n, parse_statement(p));
@@ -304,17 +304,17 @@ static Syntax *parse_for(Parsing *p)
     Syntax *n = node(FOR, "for"), *first = node(BLOCK, "{");
     expect(p, "(");
     begin_scope(p);
-    if (at_type(p))
+    if (is_at_type(p))
         parse_declaration(p, first);
     else {
-        if (!at(p, ";"))
+        if (!is_at(p, ";"))
             with(first, parse_comma(p));
         expect(p, ";");
     }
     with(n, first);
-    with(n, at(p, ";") ? NULL : parse_comma(p));
+    with(n, is_at(p, ";") ? NULL : parse_comma(p));
     expect(p, ";");
-    with(n, at(p, ")") ? NULL : parse_comma(p));
+    with(n, is_at(p, ")") ? NULL : parse_comma(p));
     expect(p, ")");
     with(n, parse_statement(p));
     end_scope(p);
@@ -359,7 +359,7 @@ static Syntax *parse_jump(Parsing *p, NodeKind kind)
 {
     Syntax *n = node(kind, "");
     if (kind == RETURN)
-        with(n, at(p, ";") ? NULL : parse_comma(p));
+        with(n, is_at(p, ";") ? NULL : parse_comma(p));
     const Token *end = p->at;
     expect(p, ";");
     n->after = end->after;
@@ -369,7 +369,7 @@ static Syntax *parse_jump(Parsing *p, NodeKind kind)
 static Syntax *parse_expression_statement(Parsing *p)
 {
     Syntax *n = node(EVALUATE, "");
-    if (!at(p, ";"))
+    if (!is_at(p, ";"))
         with(n, parse_comma(p));
     n->after = p->at->after;
     expect(p, ";");
@@ -405,7 +405,7 @@ static Syntax *parse_keyword(Parsing *p)
 
 static Syntax *parse_statement(Parsing *p)
 {
-    if (at(p, "{"))
+    if (is_at(p, "{"))
         return parse_block(p);
     Syntax *n = p->at->kind == TOKEN_NAME ? parse_keyword(p) : NULL;
     return n ? n : parse_expression_statement(p);

@@ -23,10 +23,10 @@ static bool is_one(const Token *t, const char *const *list, size_t n)
     return false;
 }
 
-bool at_type(const Parsing *p)
+bool is_at_type(const Parsing *p)
 {
     return IS_ONE(p->at, qualifiers) || IS_ONE(p->at, storages) || IS_ONE(p->at, words) || IS_ONE(p->at, library) ||
-           at(p, "struct") || (p->at->kind == TOKEN_NAME && map_get(&file()->types, p->at->s));
+           is_at(p, "struct") || (p->at->kind == TOKEN_NAME && map_get(&file()->types, p->at->s));
 }
 
 static void add_word(const char **to, const char *word)
@@ -50,7 +50,7 @@ Specs parse_specs(Parsing *p)
         else if (IS_ONE(p->at, qualifiers)) {
             add_word(&s.text, p->at->s);
             s.is_const |= !strcmp(p->at->s, "const");
-        } else if (at(p, "struct")) {
+        } else if (is_at(p, "struct")) {
             p->at = p->at->next;
             const char *tag = text_format("struct %s", p->at->s);
             add_word(&s.text, tag);
@@ -75,7 +75,7 @@ static void parse_stars(Parsing *p, Var *v)
 {
     Text t = {0};
     for (;; p->at = p->at->next)
-        if (at(p, "*")) {
+        if (is_at(p, "*")) {
             text_put(&t, "*");
             v->pointers++;
         } else if (IS_ONE(p->at, qualifiers))
@@ -90,7 +90,7 @@ Var *parse_declarator(Parsing *p, const Specs *specs)
 {
     Var *v = NEW(Var);
     v->specs = *specs;
-    v->in_parentheses = at(p, "(") && !strcmp(p->at->next->s, "*");
+    v->in_parentheses = is_at(p, "(") && !strcmp(p->at->next->s, "*");
     if (v->in_parentheses)
         expect(p, "(");
     parse_stars(p, v);
@@ -101,7 +101,7 @@ Var *parse_declarator(Parsing *p, const Specs *specs)
     if (v->in_parentheses)
         expect(p, ")");
     while (take(p, "[")) {
-        vec_push(&v->dims, at(p, "]") ? NULL : parse_assignment(p));
+        vec_push(&v->dims, is_at(p, "]") ? NULL : parse_assignment(p));
         expect(p, "]");
     }
     return v;
@@ -146,7 +146,7 @@ void parse_enumerators(Parsing *p)
         if (take(p, "=")) {
             Syntax *e = parse_assignment(p);
             const ValueSet v = file()->value_of(e);
-            if (!value_single(&v, &next))
+            if (!value_is_single(&v, &next))
                 bug("plain: the value of %s", n->s);
         }
         n->number = next++;
@@ -167,7 +167,7 @@ static void parse_fields(Parsing *p, Struct *s)
             if (v->dims.n == 1 && v->dims.at[0])
                 length = file()->value_of(v->dims.at[0]);
             int64_t n;
-            if (value_single(&length, &n))
+            if (value_is_single(&length, &n))
                 for (int i = 0; i < n; i++)
                     vec_push(&v->element, (ValueSet){0});
             vec_push(&s->fields, v);
@@ -206,7 +206,7 @@ static void parse_typedef(Parsing *p, Token *from)
 {
     expect(p, "typedef");
     const Token *next = p->at->next;
-    if (at(p, "struct") && (!strcmp(next->s, "{") || !strcmp(next->next->s, "{"))) {
+    if (is_at(p, "struct") && (!strcmp(next->s, "{") || !strcmp(next->next->s, "{"))) {
         parse_struct(p, from, true);
         return;
     }
@@ -226,7 +226,7 @@ static void parse_typedef(Parsing *p, Token *from)
 
 static void parse_parameters(Parsing *p, CFunction *f)
 {
-    if (at(p, "void") && !strcmp(p->at->next->s, ")"))
+    if (is_at(p, "void") && !strcmp(p->at->next->s, ")"))
         p->at = p->at->next;
     while (!take(p, ")")) {
         const Specs specs = parse_specs(p);
@@ -280,8 +280,8 @@ static void parse_variable(Parsing *p, Token *from, Var *v)
     i->declaration = node(DECLARE, v->name);
     i->declaration->var = old ? old->declaration->var : v;
     v->is_global = true;
-    while (!at(p, ";"))
-        p->at = at(p, "{") ? after_braces(p->at) : p->at->next;
+    while (!is_at(p, ";"))
+        p->at = is_at(p, "{") ? after_braces(p->at) : p->at->next;
     expect(p, ";");
     i->to = p->at;
 }
@@ -291,17 +291,17 @@ static void parse_item(Parsing *p)
     Token *from = p->at;
     if (take(p, ";"))
         return;
-    if (at(p, "enum")) {
+    if (is_at(p, "enum")) {
         TopItem *i = add_item(ITEM_ENUM, NULL, from);
         parse_enumerators(p);
         i->to = p->at;
         return;
     }
-    if (at(p, "typedef")) {
+    if (is_at(p, "typedef")) {
         parse_typedef(p, from);
         return;
     }
-    if (at(p, "struct") && !strcmp(p->at->next->next->s, "{")) {
+    if (is_at(p, "struct") && !strcmp(p->at->next->next->s, "{")) {
         parse_struct(p, from, false);
         return;
     }

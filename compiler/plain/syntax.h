@@ -37,7 +37,8 @@ const char *cpp_system_headers(void); /* lines of #include */
 typedef VEC(struct Syntax *) SyntaxList;
 typedef VEC(struct Var *) Vars;
 
-/* What precedes a declarator: "static const struct conv" is the storage "static", the specifiers "const struct conv". */
+/* What precedes a declarator: "static const struct conv" is the storage "static", the specifiers "const struct
+ * conv". */
 typedef struct Specs {
     const char *storage, *text;
     const char *base; /* "struct conv", "idx", "void": without qualifiers */
@@ -170,10 +171,10 @@ typedef struct Parsing {
     CFunction *function;
     VEC(Map) scopes;
 } Parsing;
-bool at(const Parsing *p, const char *s);
+bool is_at(const Parsing *p, const char *s);
 bool take(Parsing *p, const char *s);
 void expect(Parsing *p, const char *s);
-bool at_type(const Parsing *p);
+bool is_at_type(const Parsing *p);
 Specs parse_specs(Parsing *p);
 Var *parse_declarator(Parsing *p, const Specs *specs);
 Syntax *parse_assignment(Parsing *p);
@@ -197,7 +198,7 @@ bool is_pure(const Syntax *e);           /* can e be left out? */
 bool function_is_pure(CFunction *f);
 void each_node(Syntax *n, void (*visit)(Syntax *, void *), void *arg); /* n and all below, n first */
 
-/* ---- analyse.c, cut.c, sweep.c, used.c, print.c ------------------------------------------------------------------------------------ */
+/* ---- analyse.c, cut.c, sweep.c, used.c, print.c ------------------------------------------------------------------ */
 void analyse(void);
 ValueSet value_of(Syntax *e); /* after analyse() */
 void cut(void);

@@ -11,13 +11,13 @@ ValueSet value_between(int64_t lo, int64_t hi)
     return lo == hi ? value_is(lo) : (ValueSet){.kind = VALUE_RANGE, .lo = lo, .hi = hi};
 }
 
-bool value_single(const ValueSet *v, int64_t *is)
+bool value_is_single(const ValueSet *v, int64_t *is)
 {
     *is = v->v[0];
     return v->kind == VALUE_SET && v->n == 1;
 }
 
-bool value_equal(const ValueSet *a, const ValueSet *b)
+bool value_is_equal(const ValueSet *a, const ValueSet *b)
 {
     return a->kind == b->kind && a->lo == b->lo && a->hi == b->hi && a->n == b->n &&
            !memcmp(a->v, b->v, sizeof *a->v * (size_t)a->n);
@@ -191,7 +191,7 @@ ValueSet value_binary(const char *op, ValueSet a, ValueSet b)
         return is < 0 ? value_join(value_is(0), value_is(1)) : value_is(is);
     }
     int64_t zero;
-    if (!strcmp(op, "*") && ((value_single(&a, &zero) && !zero) || (value_single(&b, &zero) && !zero)))
+    if (!strcmp(op, "*") && ((value_is_single(&a, &zero) && !zero) || (value_is_single(&b, &zero) && !zero)))
         return value_is(0);
     ValueSet all = {.kind = VALUE_NONE};
     bool computed = a.kind == VALUE_SET && b.kind == VALUE_SET;

@@ -19,8 +19,8 @@ ValueSet value_is(int64_t v);
 ValueSet value_between(int64_t lo, int64_t hi);
 ValueSet value_any(void);
 ValueSet value_pointer(void); /* not NULL */
-bool value_single(const ValueSet *v, int64_t *is);
-bool value_equal(const ValueSet *a, const ValueSet *b);
+bool value_is_single(const ValueSet *v, int64_t *is);
+bool value_is_equal(const ValueSet *a, const ValueSet *b);
 ValueSet value_join(ValueSet a, ValueSet b);    /* the values of both */
 ValueSet value_widen(ValueSet old, ValueSet b); /* the same; bounds that grow become infinite */
 ValueSet value_binary(const char *op, ValueSet a, ValueSet b);

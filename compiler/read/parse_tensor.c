@@ -10,7 +10,7 @@ enum {
 }; /* FOLDED_TIMES: how much constants may grow: int4 to packed floats, twice */
 
 /* The number of elements; false: too many. */
-static bool product_of(int rank, const int64_t *dim, int64_t *count)
+static bool count_elements(int rank, const int64_t *dim, int64_t *count)
 {
     int64_t n = 1;
     bool overflow = false, empty = false;
@@ -39,7 +39,7 @@ static bool read_dims(const Wire *w, Tensor *t, int64_t *count, const Path *p)
     }
     t->rank = (int)n;
     t->dim = dims_keep(t->rank, dim);
-    if (product_of(t->rank, t->dim, count))
+    if (count_elements(t->rank, t->dim, count))
         return true;
     return error_path(p, "ENC-04", "a tensor of shape %s is larger than any memory", shape_text(tensor_shape(t)));
 }
@@ -65,7 +65,7 @@ static int64_t entries_of(Type t, int64_t count)
     return type_bits(t) == 4 || type_bits(t) == 2 ? (int64_t)type_bytes(t, count) : count;
 }
 
-static bool wrong_count(const Path *p, DataField field, int64_t got, int64_t want, const Tensor *t)
+static bool report_count(const Path *p, DataField field, int64_t got, int64_t want, const Tensor *t)
 {
     return error_path(p, type_bits(t->type) < 8 ? "ENC-12" : "ENC-03", "%s has %lld entries; %s%s needs %lld",
                       field_name[field], (long long)got, type_onnx(t->type), shape_text(tensor_shape(t)),
@@ -78,7 +78,7 @@ static bool take_floats(const Wire *w, DataField field, Tensor *t, int64_t count
     int64_t size = field == FLOATS
     ? 4 : 8, want = entries_of(t->type, count);
     if (w->s.n % (size_t)size || (int64_t)w->s.n / size != want)
-        return wrong_count(p, field, (int64_t)w->s.n / size, want, t);
+        return report_count(p, field, (int64_t)w->s.n / size, want, t);
     t->data = w->s.at;
     return true;
 }
@@ -113,7 +113,7 @@ static bool take_ints(const Wire *w, DataField field, Tensor *t, int64_t count, 
     if (got < 0)
         return error_path(p, "PB-03", "malformed numbers in %s", field_name[field]);
     if (got != want)
-        return wrong_count(p, field, got, want, t);
+        return report_count(p, field, got, want, t);
     size_t bytes = type_bytes(t->type, count), width = type_bits(t->type) < 8 ? 1 : (size_t)type_bits(t->type) / 8;
     uint8_t *to = pool_alloc(ELEMENTS_ROOM(bytes));
     int64_t bad = -1, bad_value = 0;
@@ -145,7 +145,7 @@ static bool take_ints(const Wire *w, DataField field, Tensor *t, int64_t count, 
 static bool take_strings(const Wire *w, Tensor *t, int64_t count, const Path *p)
 {
     if (w->n != count)
-        return wrong_count(p, STRINGS, w->n, count, t);
+        return report_count(p, STRINGS, w->n, count, t);
     t->data = pool_alloc(type_bytes(STR, count));
     for (int i = 0; i < w->n; i++)
         tensor_set_str(t, i, span_name(w->list[i]));
@@ -280,7 +280,7 @@ static int64_t sparse_index(const Tensor *dense, const Tensor *index, int64_t e)
     int64_t at = 0, v;
     if (index->rank == 1) {
         int64_t count;
-        product_of(dense->rank, dense->dim, &count);
+        count_elements(dense->rank, dense->dim, &count);
         memcpy(&v, x + 8 * e, 8);
         return v >= 0 && v < count ? v : -1;
     }

@@ -37,8 +37,8 @@ void wire_begin(Span file);
 /* Reads the fields of one message, but not of messages in it. False: malformed, and reported at p. */
 bool wire_read(const pb_msgdesc_t *type, Span s, void *message, const Path *p);
 
-/* Reads each message of w, the repeated field `field` at p, into `message`; q: its place. Malformed ones are reported and left
- * out. */
+/* Reads each message of w, the repeated field `field` at p, into `message`; q: its place. Malformed ones are reported
+ * and left out. */
 #define EACH_MESSAGE(T, message, q, w, p, field)                                                                       \
     for (Path q##_at = {p, field, -1, NULL, NULL}, *q = &q##_at; q; q = NULL)                                          \
         for (T message; wire_read_next(T##_fields, w, &message, sizeof message, q);)

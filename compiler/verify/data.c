@@ -60,7 +60,7 @@ static void read_folders(DataSets *to, const Model *m, const char *path)
 
 /* ---- arrays by their names --------------------------------------------------------------------------------------- */
 
-/* What arrays of a file are made into: inputs or outputs of the model. */
+/* Inputs or outputs of the model, to be assembled from arrays of a file. */
 typedef struct Assembly {
     const Model *m;
     const DataSet *arrays;

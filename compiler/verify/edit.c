@@ -1,5 +1,5 @@
-/* edit.c - the model for ONNX Runtime, with more outputs: bytes are added at the ends of messages of the file, whose other bytes
- * stay. A tensor inside of nodes is passed on from graph to graph, as passes/taps.c does it. */
+/* edit.c - a copy of the model's file with more outputs, for ONNX Runtime: bytes are appended to messages, and all
+ * others are kept. A tensor inside of nodes becomes a result of each node around it, as by passes/taps.c. */
 #include "verify/verify.h"
 
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 
 /* ---- what is added ----------------------------------------------------------------------------------------------- */
 
-/* Bytes to add to messages, by their paths: "/7.0/1.3" is in the model, field 7, number 0, the field 1, number 3. */
+/* Bytes to append to messages, by path: "/7.0/1.3" is element 3 of field 1, in element 0 of the model's field 7. */
 typedef struct Edit {
     const Model *m;
     Map text;    /* Name -> Text; messages that contain others are there, too */
@@ -45,7 +45,7 @@ static void put_string(Text *t, const char *tag, Name s)
     text_bytes(t, s->s, s->n);
 }
 
-/* The index of a new result of p, which has n in the file. */
+/* The index of a new result of p, a node, graph or function that has n results in the file. */
 static int result_index(Edit *e, const void *p, int n)
 {
     const intptr_t now = (intptr_t)map_get(&e->results, p);
@@ -111,7 +111,7 @@ static void add_output(Edit *e, const char *graph, bool function, Name n, const 
 
 static Name new_name(Edit *e) { return name_format("onnxcc:%d", e->names++); }
 
-/* How many dimensions of the model's output count iterations outside of step i. */
+/* The number of dimensions of the model's output that count iterations of loops around the node of step i. */
 static int dims_outside(const InnerTensor *t, int i)
 {
     int dims = 0;
@@ -120,8 +120,8 @@ static int dims_outside(const InnerTensor *t, int i)
     return dims;
 }
 
-/* Makes `inner` an output of the graph or function that step i enters, and one of the node; returns its name there. like: the
- * model's output. A body that ONNX Runtime does not infer by itself needs the type. */
+/* Makes `inner` an output of the graph or function that step i enters, and one of the node; returns its name there.
+ * like: the model's output. A body that ONNX Runtime does not infer by itself needs the type. */
 static Name add_result(Edit *e, const InnerTensor *t, int i, Name inner, const Data *like)
 {
     static const char *const list[] = {"scan_output_axes", "scan_output_directions"};
@@ -200,7 +200,8 @@ static void add_nothing(Edit *e, const InnerTensor *t, int i, Name n, const Data
     add_output(e, other, false, n, NULL, 0);
 }
 
-/* Makes the tensor an output of the model, or with `given` a bool: has its branch run? Returns the output's name. */
+/* Makes the tensor an output of the model or, with `given`, a bool that tells whether its branch ran. Returns its
+ * name. */
 static Name add_inner(Edit *e, const InnerTensor *t, const Data *like, bool given)
 {
     static const char identity[] = "\x22\x08Identity";
@@ -266,7 +267,7 @@ static bool next_field(FileFields *f, FileField *to)
     return true;
 }
 
-/* The bytes of a message with what is added to it. */
+/* The size of a message with what is appended to it. */
 static size_t size_with(const Edit *e, Span of, const char *path)
 {
     const Text *more = map_get(&e->text, name(path));
@@ -332,7 +333,8 @@ static bool is_output(const Model *m, Name n)
     return false;
 }
 
-/* The name under which it has the tensor n, which inside of nodes is like the C's output; "": none. */
+/* Makes n an output; like: the C's output, whose type and shape a tensor inside of nodes gets. Returns its name; "":
+ * none. */
 static Name add_fetched(Edit *e, InnerTensors *inner, const Names *last, Name n, const Data *like)
 {
     int count;
@@ -346,12 +348,13 @@ static Name add_fetched(Edit *e, InnerTensors *inner, const Names *last, Name n,
     }
     const InnerTensor *t = inner_tensor_named(e->m, inner, n, &count);
     const bool given = !t;
-    for (int i = 0; !t && i < inner->n; i++) /* of a tensor that came before */
+    for (int i = 0; !t && i < inner->n; i++) /* is n the `given` of a tensor that was listed before? */
         t = inner->at[i].given == n ? &inner->at[i] : NULL;
     return t && can_be_like(like, t) ? add_inner(e, t, like, given) : name("");
 }
 
-/* Gives the calls in g, and in graphs in it, as many results as their functions have now: ONNX Runtime's inference needs them. */
+/* Gives the calls in g, and in graphs in it, as many results as their functions have now: ONNX Runtime's inference
+ * needs them. */
 static void add_missing_results(Edit *e, const Graph *g, const char *path)
 {
     for (const Node *n = g->first; n; n = n->next) {

@@ -101,8 +101,10 @@ void file_write(const char *path, const void *bytes, size_t n)
     close_new(f, path);
 }
 
-/* ---- data: of a tensor type, rank, number of bytes, dimensions, elements, where a string is its length and its bytes; of a
- * container its form, negated, and the number of its items, which follow ------------------------------------------ */
+/* ---- data -------------------------------------------------------------------------------------------------------- */
+
+/* Of a tensor: type, rank, number of bytes, dimensions, elements, where a string is its length and its bytes. Of a
+ * container: its form, negated, and the number of its items, which follow. */
 
 static void put_tensor(FILE *f, const Tensor *t)
 {
@@ -208,7 +210,7 @@ void data_release(Data *d)
         data_release(&d->item[i]);
 }
 
-/* ---- names: their number, then length and bytes of each ------------------------------------------------------------- */
+/* ---- names: their number, then length and bytes of each ---------------------------------------------------------- */
 
 void write_names(const char *path, const Names *names)
 {

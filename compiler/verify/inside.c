@@ -1,19 +1,19 @@
-/* inside.c - finds the first node that differs inside of a node: in its branches, in the iterations of its loops, in the functions
- * that it calls. The tensors in there become outputs; those of a loop are stacked. */
+/* inside.c - finds the first node that differs inside of a node: in its branches, in the iterations of its loops, in
+ * the functions that it calls. The tensors there become outputs; those of a loop are stacked. */
 #include "verify/verify.h"
 
 #include "base/options.h"
 
-/* A tensor inside of the node whose values differ, first in an iteration of each loop around it. */
+/* A tensor inside of the node whose values differ. */
 typedef struct Differs {
     const InnerTensor *t;
-    int64_t iteration; /* of all loops around it, as one number */
+    int64_t iteration; /* the first that differs, of all loops around it as one number */
     VEC(int64_t) key;  /* its place in the order of execution */
 } Differs;
 
 /* ---- iterations -------------------------------------------------------------------------------------------------- */
 
-/* How many dimensions of an output count iterations: those of the first n steps. */
+/* The number of dimensions of an output that count iterations of the first n steps. */
 static int loop_dims(const InnerTensor *t, int n)
 {
     int dims = 0;
@@ -22,8 +22,8 @@ static int loop_dims(const InnerTensor *t, int n)
     return dims;
 }
 
-/* The value in one iteration. False: bits of several values are in a byte. */
-static bool slice_of(const Data *d, int dims, int64_t iteration, Data *to)
+/* The value in one iteration. False: it is no tensor, or shares a byte with another. */
+static bool read_slice(const Data *d, int dims, int64_t iteration, Data *to)
 {
     Tensor *t = NEW(Tensor);
     if (d->form != TENSOR || d->t->rank < dims)
@@ -53,7 +53,7 @@ static int64_t first_iteration(const Pair *p, int dims)
     if (is_alike(&p->difference))
         return -1;
     for (int64_t i = 0; i < n && i < m; i++) {
-        if (!slice_of(p->got, dims, i, &x) || !slice_of(p->expected, dims, i, &y))
+        if (!read_slice(p->got, dims, i, &x) || !read_slice(p->expected, dims, i, &y))
             return 0;
         const Difference d = data_difference(&x, &y, opt()->tolerance);
         if (!is_alike(&d))
@@ -62,7 +62,7 @@ static int64_t first_iteration(const Pair *p, int dims)
     return n < m ? n : m;
 }
 
-/* The iteration of step i's loop, of which the output's dimension k counts the iterations. */
+/* The iteration of the one loop whose iterations the output's dimension k counts. iteration: of all loops. */
 static int64_t iteration_of(const Data *d, int dims, int64_t iteration, int k)
 {
     int64_t inner = 1;
@@ -73,7 +73,8 @@ static int64_t iteration_of(const Data *d, int dims, int64_t iteration, int k)
 
 /* ---- the order of execution -------------------------------------------------------------------------------------- */
 
-/* Sets where it is: the position of each node around it, followed by the loop's iteration, then its own. */
+/* Sets f->key: the position of each node around it, with the iteration if that is a loop; then the position of its own
+ * node. */
 static void set_key(Differs *f, const Data *got)
 {
     const int dims = loop_dims(f->t, f->t->n);
@@ -119,7 +120,7 @@ static bool find_slice(const Taps *t, const InnerTensor *of, const Differs *f, P
     for (int k = dims; own && k < all; k++)
         iteration /= own->form == TENSOR && own->t->dim[k] ? own->t->dim[k] : 1;
     if (iteration >= iterations_of(whole.got, dims) || iteration >= iterations_of(whole.expected, dims) ||
-        !slice_of(whole.got, dims, iteration, &slice[0]) || !slice_of(whole.expected, dims, iteration, &slice[1])) {
+        !read_slice(whole.got, dims, iteration, &slice[0]) || !read_slice(whole.expected, dims, iteration, &slice[1])) {
         *p = whole;
         return true;
     }

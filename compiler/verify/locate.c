@@ -1,5 +1,5 @@
-/* locate.c - finds the first node whose outputs differ: every tensor that a node computes becomes an output, here and in
- * ONNX Runtime. */
+/* locate.c - finds the first node whose outputs differ: every tensor that a node computes becomes an output, here and
+ * in ONNX Runtime. */
 #include "verify/verify.h"
 
 #include "base/options.h"
@@ -25,8 +25,8 @@ static void print_node(const Taps *t, const Node *n)
 
 /* ---- the search -------------------------------------------------------------------------------------------------- */
 
-/* For a difference that disappears when every tensor is an output, as outputs prevent fusion: finds the first tensor that
- * differs when it alone is made an output. */
+/* For a difference that disappears when every tensor is an output, as outputs prevent fusion: finds the first tensor
+ * that differs when it alone is made an output. */
 static void search_one_by_one(Taps *t, Pass *p, int k)
 {
     Names list = {0};

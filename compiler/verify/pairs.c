@@ -1,4 +1,4 @@
-/* pairs.c - the values of tensors that are outputs for a while, by the C and by ONNX Runtime or the evaluator. */
+/* pairs.c - runs with tensors as outputs, and their values by the C and by ONNX Runtime or the evaluator. */
 #include "verify/verify.h"
 
 #include "base/options.h"

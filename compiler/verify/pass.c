@@ -1,4 +1,4 @@
-/* pass.c - compiles a model, builds the C and runs it; the compiler's run is one of its own (base/session.h). */
+/* pass.c - a pass of onnxcc verify: compiles a model in a separate run of the compiler, builds the C and runs it. */
 #include "verify/verify.h"
 
 #include <stdlib.h>
@@ -78,7 +78,7 @@ static void size_by_data(Name size, int k, const Tensors *all)
 
 static void text_by_data(const Tensors *all, const char *component)
 {
-    uint64_t high = 8; /* of random words */
+    uint64_t high = 8; /* the length of random strings */
     for (int i = 0; i < all->n; i++)
         for (int64_t k = 0; all->at[i]->type == STR && k < tensor_count(all->at[i]); k++)
             high = ((const str *)all->at[i]->data)[k].length > high ? ((const str *)all->at[i]->data)[k].length : high;
@@ -254,8 +254,8 @@ static Data data_of_this_run(const Data *of)
 }
 
 /* The data of an input of the interface. False: it has its default. */
-static bool input_of(const InterfaceGroup *group, const Value *first, const DataSets *data, const DataSet *set,
-                     int64_t below, uint64_t *state, Data *to)
+static bool read_input(const InterfaceGroup *group, const Value *first, const DataSets *data, const DataSet *set,
+                       int64_t below, uint64_t *state, Data *to)
 {
     const Data *given = data_named(set, group->name->s);
     if (given) {
@@ -364,7 +364,7 @@ static Tensor **write_inputs(const Pass *p, Model *m, int k, const char *folder,
         Value *const *part = m->graph->in.at + groups[i].first;
         Data d;
         Tensors tensors = {0};
-        if (!input_of(&groups[i], part[0], p->data, &p->data->set.at[k], below, &state, &d))
+        if (!read_input(&groups[i], part[0], p->data, &p->data->set.at[k], below, &state, &d))
             continue;
         write_data_as(text_format("%s/given_%d", folder, i), &d);
         data_components(&d, groups[i].ctype, printable(groups[i].name), &tensors);
@@ -394,7 +394,7 @@ static bool run_set(Pass *p, Model *m, int k)
     make_folder(folder);
     Tensor **in = write_inputs(p, m, k, folder, BELOW);
     Ended e = run_built(p, folder);
-    if (p->data->random && e.how == EXITED && e.code == RT_BAD_INDEX) { /* some table is smaller */
+    if (p->data->random && e.how == EXITED && e.code == RT_BAD_INDEX) { /* an index into a table of fewer rows */
         in = write_inputs(p, m, k, folder, FEWEST);
         e = run_built(p, folder);
     }

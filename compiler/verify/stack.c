@@ -1,4 +1,5 @@
-/* stack.c - onnxcc stack MODEL: the stack that the model's C takes, by the call graph and the frames that $CC reports. */
+/* stack.c - onnxcc stack MODEL: the stack that the model's C takes, by the call graph and the frames that $CC
+ * reports. */
 #include "verify/verify.h"
 
 #include <ctype.h>
@@ -7,9 +8,9 @@
 #include "base/options.h"
 #include "emit/source.h"
 
-/* Upper bounds of the stack, in bytes, of functions of the compiler's libraries: memcpy, memset, memmove, and arithmetic that
- * the processor lacks. On x86-64, those of glibc and libgcc take the return address alone; on Arm, newlib's take 20 and
- * libgcc's 56. */
+/* Upper bounds of the stack, in bytes, of functions of the compiler's libraries: memcpy, memset, memmove, and
+ * arithmetic that the processor lacks. On x86-64, those of glibc and libgcc take the return address alone; on Arm,
+ * newlib's take 20 and libgcc's 56. */
 enum { LIBRARY_X86 = 8, LIBRARY_MEMORY = 24, LIBRARY = 64 };
 
 typedef VEC(int) Indices;
@@ -42,8 +43,8 @@ static int function_of(CallGraph *c, Name name)
     return c->at.n - 1;
 }
 
-/* The padding that aligns a frame to vectors of more than the stack pointer's 16 bytes: gcc does not count it in figures that it
- * marks "dynamic,bounded". */
+/* The padding that aligns a frame to vectors of more than the stack pointer's 16 bytes: gcc does not count it in
+ * figures that it marks "dynamic,bounded". */
 static int64_t gap(void) { return opt()->target->vector > 16 ? opt()->target->vector - 16 : 0; }
 
 /* label: name\\nfile:line\\nBYTES bytes (static)\\n... */

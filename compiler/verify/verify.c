@@ -17,8 +17,8 @@ typedef struct Verdict {
 
 /* ---- comparison -------------------------------------------------------------------------------------------------- */
 
-/* Prints the difference of an output of data set k from the expected one; sets *first to k if it is the first that is too
- * large. */
+/* Prints the difference of an output of data set k from the expected one; sets *first to k if it is the first that is
+ * too large. */
 static void compare(Verdict *all, int k, int *first, const Data *got, const Data *expected, const char *with)
 {
     Text t = {0};

@@ -23,7 +23,7 @@ typedef struct DataSet { /* inputs of the model, and outputs if they are known *
 } DataSet;
 typedef struct DataSets {
     VEC(DataSet) set;
-    bool random; /* there is no data: one set without any */
+    bool random; /* no data is given: one set without tensors, and random inputs */
 } DataSets;
 
 void data_read(DataSets *to, const Model *m, const char *path); /* path: NULL: none */
@@ -32,7 +32,7 @@ const Data *data_named(const DataSet *set, const char *name);   /* or NULL */
 /* ---- numpy.c ----------------------------------------------------------------------------------------------------- */
 void read_npz(DataSet *to, const char *file);
 
-/* ---- files.c: what passes between onnxcc and the programs that it starts ------------------------------------------- */
+/* ---- files.c: what passes between onnxcc and the programs that it starts ----------------------------------------- */
 const char *temporary_folder(void); /* an absolute path; removed at the end of the run */
 void make_folder(const char *path);
 void file_write(const char *path, const void *bytes, size_t n);
@@ -57,8 +57,8 @@ const char *ended_text(const Ended *e);
 
 /* ---- pass.c ------------------------------------------------------------------------------------------------------ */
 /* The model is compiled, built and run with all data sets, in a run of its own. Files in `folder`: inputs, outputs
- * (names), last: outputs that are the last values in loops; K/given_I, K/out_I and, with `evaluate`, K/eval_I: inputs and outputs of the
- * model in data set K; K/in_I: the tensors that the C takes. */
+ * (names), last: outputs that are the last values in loops; K/given_I, K/out_I and, with `evaluate`, K/eval_I: inputs
+ * and outputs of the model in data set K; K/in_I: the tensors that the C takes. */
 typedef struct Pass {
     const char *const *words; /* of the command line */
     const char *folder, *model;
@@ -99,8 +99,8 @@ void runtime_find(Runtime *r, const char *model);
 bool runtime_run(Runtime *r, const Model *m, const DataSet *data, const char *folder, int k, const Names *fetch);
 
 /* ---- edit.c ------------------------------------------------------------------------------------------------------ */
-/* Writes the model in `file` to path, with the tensors `fetch` as outputs; returns their names there, "": there is none.
- * Tensors inside of nodes are like the C's, which a pass has written for data set k. */
+/* Writes the model in `file` to path, with the tensors `fetch` as outputs; returns their names there, "": there is
+ * none. Tensors inside of nodes are like the C's, which a pass has written for data set k. */
 Names model_with_outputs(const char *path, const char *file, const Model *m, const Names *fetch, const char *folder,
                          int k);
 
@@ -128,5 +128,6 @@ void print_value(const Taps *t, const char *role, const Value *v);
 void locate(const Pass *base, Runtime *r, Model *m, int k);
 
 /* ---- inside.c ---------------------------------------------------------------------------------------------------- */
-/* The same inside of n, a node of the main graph that differs; outer: what was found of that. False: nothing differs there. */
+/* The same inside of n, a node of the main graph that differs; outer: what was found of that. False: nothing differs
+ * there. */
 bool locate_inside(const Taps *outer, const Pass *base, Runtime *r, int k, const Node *n);
