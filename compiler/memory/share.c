@@ -446,6 +446,9 @@ static bool may_overwrite(const Node *n, Value *x, Value *y)
     if (b->live_from != n->time || a->bytes != max_bytes(y) || b->bytes != a->bytes)
         return declines(REWRITE_IN_PLACE, n, "%s or %s shares its bytes with other values", remark_value(x),
                         remark_value(y));
+    if (!dim_identical(value_storage_offset(x), value_storage_offset(y)) ||
+        !dim_identical(share_pitch(x), share_pitch(y)))
+        return declines(REWRITE_IN_PLACE, n, "%s is a part of its buffer", remark_value(x));
     return true;
 }
 

@@ -38,7 +38,7 @@ from cache import generated
 from plain import session_of
 
 HERE = pathlib.Path(__file__).parent
-SECONDS = 60
+SECONDS = 600  # scans in scans over all elements take a minute, and ONNX Runtime as long
 MORE = 3  # the bound of a size exceeds it by so much
 # What ONNX Runtime refuses at run time, although the standard does not (README, Limits):
 REFUSES = (
