@@ -357,7 +357,7 @@ static void set_quiet(const char *unused)
     opt()->quiet = true;
 }
 
-/* What a word of -W is about. */
+/* The name of the warning in a word of -W, without no- and error=. */
 static const char *warning_name(const char *s)
 {
     s += strncmp(s, "no-", 3) ? 0 : 3;

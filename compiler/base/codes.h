@@ -19,7 +19,7 @@ typedef enum Warning { WARN_ORDINARY, WARN_STRICT, WARN_PEDANTIC, WARN_HINT } Wa
 typedef enum Outcome { SHOW_NOTHING, SHOW_WARNING, SHOW_ERROR } Outcome;
 Outcome warning_outcome(Warning kind, const char *code);
 
-/* What follows -W: NAME, no-NAME, error, error=NAME, all ... False: no such warning. The last word about a warning
+/* Applies a word of -W: NAME, no-NAME, error, error=NAME, all ... False: no such warning. The last word about a warning
  * counts; one with its name has precedence over those about all. */
 bool warnings_set(const char *word);
 void warnings_strict(void); /* --strict */

@@ -14,7 +14,7 @@ void depend_input(const char *file)
     vec_push(inputs(), file);
 }
 
-/* As make reads it. */
+/* Appends the name of a file, escaped for make. */
 static void put_file(Text *t, const char *file)
 {
     for (; *file; file++)

@@ -19,8 +19,8 @@ _Noreturn void end_run(int exit_code, Severity severity, const char *code, const
     __attribute__((format(printf, 4, 5)));
 void error_set_file(const char *file); /* the path of the model, which messages begin with */
 const char *error_file(void);          /* NULL: not set yet */
-/* What a fatal error does before its message: prints the deferred ones, which may explain it; computes its place, and
- * the end of that, which follows the file. */
+/* Calls before the message of a fatal error: one prints the deferred messages, which may explain it; one computes its
+ * place, and the end of that place, which follows the file. */
 typedef struct BeforeFailing {
     void (*flush)(void);
     const char *(*place)(const char **path);

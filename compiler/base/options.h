@@ -67,7 +67,7 @@ typedef struct Options {
 } Options;
 SHARED_PART(Options, opt)
 
-/* As options take names: with \ before * = < and \. */
+/* n as options take it: with \ before *, =, < and \. */
 Name option_quoted(Name n);
 const char *option_word(const char *name);
 const char *pattern_word(const Pattern *p);

@@ -146,7 +146,7 @@ static void put_instance(Text *t, const KernelUse *k)
     text_put(t, "#endif\n");
 }
 
-/* What follows is of this kind. */
+/* Notes that the text after t is of this kind; with --single, t is read as a part of the runtime. */
 static void put_part(Text *t, LineKind kind, const void *owner)
 {
     if (opt()->single && !target_is_plain(opt()->target))

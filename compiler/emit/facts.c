@@ -193,7 +193,7 @@ static void find_use(FactSearch *s)
 
 /* ---- remarks ----------------------------------------------------------------------------------------------------- */
 
-/* What the node of a step and that of a remark have in common: the source, or the name of a node without one. */
+/* The key by which a remark's node is found among the steps' nodes: its source, or without one its name. */
 static const void *key_of(const Source *source, Name name)
 {
     return source ? (const void *)source : (const void *)name;

@@ -162,7 +162,8 @@ static void absorb(Tracing *t)
 
 /* ---- constants --------------------------------------------------------------------------------------------------- */
 
-/* Records constant i at everything that it was computed from; in descending order, as a result has the higher number. */
+/* Records constant i at everything that it was computed from; in descending order, as a result has the higher
+ * number. */
 static void trace_constant(Tracing *t, ConstantFate *c, int i, Provenance *p)
 {
     int left = 1;

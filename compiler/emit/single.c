@@ -1,7 +1,7 @@
-/* single.c - the text of a file of --single: the model's code, before it what it needs of the runtime (types, macros,
- * prototypes), after it the rest, as far as it is used. A translation unit may have several such files, and includes of
- * the runtime: what a file defines begins with its prefix. Shared are only macros, which are the same in all files, and
- * the guarded groups of types.h. */
+/* single.c - the text of a file of --single: the model's code; before it the types, macros and prototypes of the
+ * runtime that it needs; after it the rest of what it uses. A translation unit may have several such files, and
+ * includes of the runtime, so the names that a file defines begin with its prefix. Only macros, which are the same in
+ * all files, and the guarded groups of types.h have no prefix. */
 #include "emit/emit.h"
 #include "emit/single.h"
 

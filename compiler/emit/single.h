@@ -27,7 +27,7 @@ typedef struct Single {
     const char *comment;  /* before it; NULL: none */
     const char *trailing; /* at the end of its line */
     bool is_apart;        /* a blank line precedes it */
-    bool is_shared;       /* has the same name in all files */
+    bool is_shared;       /* without the prefix: its name is the same in all files */
     bool is_early;        /* precedes all that is not */
     bool has_lines;       /* of #define among its tokens */
     SingleNames names;    /* that it defines */

@@ -221,7 +221,7 @@ static void put_functions(Text *t, const Vectors *v)
 
 /* ---- the function ------------------------------------------------------------------------------------------------ */
 
-/* What is passed for input i. */
+/* The argument for input i. */
 static const char *passed_input(const Vectors *v, int i)
 {
     if (!v->in[i])

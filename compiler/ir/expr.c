@@ -223,8 +223,8 @@ static bool accumulate(int64_t *y, int64_t a, int64_t b, int64_t c)
 }
 
 /* A lower bound of a polynomial of degree 2, such as 3*x*y + 3*x + 3*y + 3 with x, y >= -1, that the bounds of its
- * terms do not show: in terms of the atoms less their lower bounds, of which no coefficient may be negative, it is the
- * constant. INT64_MIN: none. */
+ * terms do not show: its constant when it is written in the atoms minus their lower bounds, if no coefficient is then
+ * negative. INT64_MIN: none. */
 static int64_t low_by_shift(const Expr *e, unsigned time)
 {
     enum { ATOMS = 24 };

@@ -78,7 +78,7 @@ static void unite_at(Value *a, Value *b, Dim offset)
     a->live_to = a->live_to > b->live_to ? a->live_to : b->live_to;
 }
 
-/* The same, as a part of it: a must be contiguous from now on. */
+/* The same for a contiguous part: a must be contiguous from now on. */
 static void unite_piece(Value *a, Value *b, Dim offset)
 {
     unite_at(a, b, offset);
@@ -476,7 +476,7 @@ static void unite_in_place(Node *n)
 
 /* ---- states of loops and of the model ---------------------------------------------------------------------------- */
 
-/* What remarks about a state name: its loop, or the copy that stores a state of the model. */
+/* The node that remarks about a state name: its loop, or the copy that stores a state of the model. */
 static const Node *keeper(const Node *copy) { return copy->graph->owner ? copy->graph->owner : copy; }
 
 /* Does n finish reading the state before it writes over it? */

@@ -213,7 +213,7 @@ void alternatives_give(Node *n, Graph *const *branch)
 
 /* ---- readers ----------------------------------------------------------------------------------------------------- */
 
-/* What a node reads, and what its copy in a branch reads instead. */
+/* The operands of a node, and those that its copy in a branch reads instead. */
 typedef struct Operands {
     VEC(Value *) from;
     VEC(Value *) to;
@@ -271,7 +271,7 @@ static Value *inside(Graph *g, Value *v)
     return n->out[0];
 }
 
-/* What the copy in g, branch k, reads: alternative k, and the condition as a constant. */
+/* Sets the operands of the copy in g, branch k: alternative k, and the condition as a constant. */
 static void choose_branch(Operands *r, const Node *n, Graph *g, int k)
 {
     r->to.n = 0;

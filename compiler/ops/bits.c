@@ -178,7 +178,8 @@ static void read_indices(Node *n, Picked *p)
     p->at = make(n, "Where", 3, p->inside, at, make_int(n, 0));
 }
 
-/* What p picks of v, of the shape *s, which becomes the result's. An axis of one element is that of all indices. */
+/* The elements of v that p picks; *s, the shape of v, becomes that of the result. An axis of one element serves all
+ * indices. */
 static Value *picked(Node *n, const Picked *p, Value *v, Shape *s)
 {
     Shape i = in_shape(n, 1), y = {0};

@@ -109,7 +109,7 @@ static bool read_past(Node *n, Grouped *g)
     return require_shape(n, PAST_KEY, cache) && require_shape(n, PAST_VALUE, cache);
 }
 
-/* How many of the `count` keys since the beginning a cache for a window holds: all if they fit; else keys are dropped
+/* The number of keys, of `count` since the beginning, in a cache for a window: all if they fit; else keys are dropped
  * in whole blocks, and at least a window of them remains. */
 static Value *held(Node *n, const Grouped *g, Value *count, Dim block)
 {

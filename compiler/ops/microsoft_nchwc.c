@@ -126,7 +126,7 @@ static void conv_expand(Node *n)
 
 /* ---- pools and resizing ------------------------------------------------------------------------------------------ */
 
-/* The same operator of ONNX. */
+/* Replaces n by ONNX's operator of the same name. */
 static void pool_expand(Node *n)
 {
     Value *y = make(n, n->op->name, 1, in(n, 0));

@@ -30,7 +30,7 @@ static bool lists_fit(Node *n, int scans, int outputs)
            list_fits(n, "scan_output_axes", outputs, -MAX_RANK, MAX_RANK);
 }
 
-/* How many of the inputs are scanned; 0: reported. */
+/* The number of scanned inputs; 0: wrong, reported. */
 static int scan_count(Node *n, int inputs)
 {
     const int64_t scans = attr_int(n, "num_scan_inputs");

@@ -280,8 +280,8 @@ static void at_least(Dim d, int64_t low)
         s->low = low;
 }
 
-/* Reads the split; false: wrong, reported. */
-static bool find_cut(Node *n, Chunks *c)
+/* Reads the sizes of the pieces; false: wrong, reported. */
+static bool read_chunks(Node *n, Chunks *c)
 {
     Value *split = in(n, 1);
     c->part = D(1);
@@ -371,7 +371,7 @@ static void split_to_sequence(Node *n)
     int axis = attr_axis(n, "axis", x.rank), errors = error_count();
     bool squeeze = !in(n, 1) && !attr_int(n, "keepdims");
     Chunks c = {.whole = x.dim[axis]};
-    if (!find_cut(n, &c))
+    if (!read_chunks(n, &c))
         return;
     Value *y = constant_pieces(n, &c, axis, squeeze);
     if (!y && error_count() == errors)

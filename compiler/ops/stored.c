@@ -198,7 +198,7 @@ static bool fits_type(const Pack *q, const Value *v, int64_t block, Type t)
     return fits;
 }
 
-/* How v's scales or zero points are stored: exactly, in the fewest bytes. */
+/* Chooses how v's scales or zero points are stored: exactly, in the fewest bytes. */
 static int64_t stored_as(const Pack *q, const Value *v, int64_t block, Type *t)
 {
     static const Type types[] = {F8E8M0, F16, BF16};

@@ -1,6 +1,6 @@
 /* analyse.c - finds the functions that the file's public ones reach, and the values that each variable, parameter,
- * field and result has in them. There is one set of values for the whole file, whatever the order of the statements:
- * it begins empty, and what can be executed with the values so far adds to it, until nothing is added. */
+ * field and result has in them. The analysis is flow-insensitive: each has one set of values in the whole file. The
+ * sets begin empty, and what can be executed with the values so far adds to them, up to a fixed point. */
 #include <stdlib.h>
 
 #include "base/fail.h"

@@ -1,5 +1,5 @@
-/* cut.c - replaces expressions that always have the same value by that value, and removes branches that are never
- * taken. Works on the trees in place. */
+/* cut.c - constant propagation: replaces expressions that always have the same value by that value, and removes
+ * branches that are never taken. Works on the trees in place. */
 #include <stdlib.h>
 
 #include "plain/syntax.h"

@@ -1,4 +1,4 @@
-/* sweep.c - removes the variables, parameters, fields and functions that nothing reads any more. */
+/* sweep.c - removal of dead code: of variables, parameters, fields and functions that nothing reads any more. */
 #include "plain/syntax.h"
 
 /* ---- uses -------------------------------------------------------------------------------------------------------- */

@@ -186,7 +186,7 @@ static void add_empty_sequence(Edit *e, const char *graph, Name out, Type t)
 
 /* ---- tensors inside of nodes ------------------------------------------------------------------------------------- */
 
-/* What the other branch gives for the tensor of step i: zeros of the shape that the C has. */
+/* Adds the other branch's result for the tensor of step i: zeros of the shape that the C has. */
 static void add_nothing(Edit *e, const InnerTensor *t, int i, Name n, const Data *like)
 {
     const TapStep *s = &t->step[i];

@@ -64,7 +64,7 @@ static void search_one_by_one(Taps *t, Pass *p, int k)
         printf("  it differs only where nodes are fused: no inner tensor differs (--remarks=fuse)\n");
 }
 
-static void make_sense(Taps *t, Pass *p, Runtime *r, int k)
+static void print_first(Taps *t, Pass *p, Runtime *r, int k)
 {
     for (const Node *n = t->m->graph->first; n; n = n->next)
         EACH_OUT (v, n)
@@ -98,7 +98,7 @@ void locate(const Pass *base, Runtime *r, Model *m, int k)
         done = run_taps(&t, &p, r, k);
     }
     if (done)
-        make_sense(&t, &p, r, k);
+        print_first(&t, &p, r, k);
     else
         printf("  the node is not known: with every tensor as an output %s\n",
                *p.failure ? p.failure : "the model cannot be compiled (--tap all)");

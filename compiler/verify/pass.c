@@ -34,7 +34,7 @@ static bool has_shape(Name input)
     return false;
 }
 
-/* What the data sets have at one place of an input: the elements of a sequence, the values or keys of a map. */
+/* Collects the tensors of an input's data: all elements of a sequence; of a map its values (key 0) or its keys (1). */
 static void gather(const Data *d, int key, Tensors *to)
 {
     if (d->form == TENSOR && d->t)
@@ -149,7 +149,7 @@ static void input_by_data(const Value *v, const TypeDesc *d, const DataSets *dat
         text_by_data(&keys, text_format("%s_keys", v->name->s));
 }
 
-/* What the options leave open of the inputs' sizes. */
+/* Sets the sizes of inputs that the options leave open. */
 static void sizes_by_data(const Model *m, const DataSets *data)
 {
     for (int i = 0; i < m->graph->in.n; i++) {
@@ -239,7 +239,7 @@ static Data random_data(const ContainerType *b, int64_t below, uint64_t *state)
     return d;
 }
 
-/* The same tensors; bytes that are copied from them belong to this run. */
+/* Copies of the tensors, without their bytes: what tensor_data allocates for them belongs to this run. */
 static Data data_of_this_run(const Data *of)
 {
     Data d = *of;

@@ -43,7 +43,7 @@ void data_release(Data *d);        /* of one of these */
 Tensor *tensor_of_file(FILE *f, Type t, int rank, const int64_t *dim);
 void write_names(const char *path, const Names *names);
 void read_names(const char *path, Names *to);
-/* What folder/FILE_I has, where I is the index of name n in `names`; NULL: n is not among them. */
+/* The contents of folder/FILE_I, where I is the index of name n in `names`; NULL: n is not among them. */
 Data *data_among(const Names *names, Name n, const char *folder, const char *file);
 
 typedef struct Ended {
@@ -105,7 +105,7 @@ Names model_with_outputs(const char *path, const char *file, const Model *m, con
                          int k);
 
 /* ---- pairs.c ----------------------------------------------------------------------------------------------------- */
-/* Where the values of a data set with taps are. */
+/* The values of a data set with taps, in files. */
 typedef struct Taps {
     const Model *m;
     const char *folder, *by; /* by: "ort" or "eval" */
@@ -118,7 +118,7 @@ typedef struct Pair {
 
 /* Runs the C and ONNX Runtime, or --eval, with these tensors as outputs. False: one cannot be run. */
 bool run_taps(Taps *t, Pass *p, Runtime *r, int k);
-bool find_pair(const Taps *t, Name n, Pair *p); /* a tensor of both sides; false: one has none */
+bool find_pair(const Taps *t, Name n, Pair *p); /* the values of n on both sides; false: one lacks it */
 void free_pair(Pair *p);
 void print_pair(const Taps *t, const Value *v, const Pair *p);
 void print_value(const Taps *t, const char *role, const Value *v);
@@ -128,6 +128,6 @@ void print_value(const Taps *t, const char *role, const Value *v);
 void locate(const Pass *base, Runtime *r, Model *m, int k);
 
 /* ---- inside.c ---------------------------------------------------------------------------------------------------- */
-/* The same inside of n, a node of the main graph that differs; outer: what was found of that. False: nothing differs
- * there. */
+/* The same inside of n, a node of the main graph that differs; outer: the values of the main graph. False: nothing
+ * differs there. */
 bool locate_inside(const Taps *outer, const Pass *base, Runtime *r, int k, const Node *n);
