@@ -185,11 +185,11 @@ static Differs first_that_differs(const Taps *t, const InnerTensors *all, const 
     return first;
 }
 
-bool locate_inside(const Taps *outer, const Pass *base, Runtime *r, int k, const Node *n)
+bool locate_inside(const Taps *outer, const Attempt *base, Runtime *r, int k, const Node *n)
 {
     const InnerTensors all = inner_tensors(outer->m);
     VEC(const char *) taps = {0};
-    Pass p = *base;
+    Attempt p = *base;
     Taps t = {.m = outer->m};
     for (int i = 0; i < all.n; i++)
         if (all.at[i].step->node == n)

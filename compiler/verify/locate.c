@@ -27,7 +27,7 @@ static void print_node(const Taps *t, const Node *n)
 
 /* For a difference that disappears when every tensor is an output, as outputs prevent fusion: finds the first tensor
  * that differs when it alone is made an output. */
-static void search_one_by_one(Taps *t, Pass *p, int k)
+static void search_one_by_one(Taps *t, Attempt *p, int k)
 {
     Names list = {0};
     for (const Node *n = t->m->graph->first; n; n = n->next)
@@ -40,7 +40,7 @@ static void search_one_by_one(Taps *t, Pass *p, int k)
         const int middle = (low + high) / 2;
         const char *const taps[] = {list.at[middle]->s, NULL};
         Taps one = *t;
-        Pass now = *p;
+        Attempt now = *p;
         now.taps = taps;
         now.evaluate = false;
         now.folder = text_format("%s/%d", p->folder, k + 1000 + middle);
@@ -64,7 +64,7 @@ static void search_one_by_one(Taps *t, Pass *p, int k)
         printf("  it differs only where nodes are fused: no inner tensor differs (--remarks=fuse)\n");
 }
 
-static void print_first(Taps *t, Pass *p, Runtime *r, int k)
+static void print_first(Taps *t, Attempt *p, Runtime *r, int k)
 {
     for (const Node *n = t->m->graph->first; n; n = n->next)
         EACH_OUT (v, n)
@@ -81,10 +81,10 @@ static void print_first(Taps *t, Pass *p, Runtime *r, int k)
         search_one_by_one(t, p, k);
 }
 
-void locate(const Pass *base, Runtime *r, Model *m, int k)
+void locate(const Attempt *base, Runtime *r, Model *m, int k)
 {
     static const char *const all[] = {"all", NULL};
-    Pass p = *base;
+    Attempt p = *base;
     p.folder = text_format("%s-taps", base->folder);
     p.taps = all;
     p.only = k;

@@ -69,7 +69,8 @@ void runtime_find(Runtime *r, const char *model)
 
 /* ---- a run ------------------------------------------------------------------------------------------------------- */
 
-/* Writes ONNX Runtime's inputs to the folder `to`: constants, tensors of the data, and those that the pass has made. */
+/* Writes ONNX Runtime's inputs to the folder `to`: constants, tensors of the data, and those that the attempt has
+ * made. */
 static void write_feed(const char *to, const Model *m, const DataSet *data, const char *folder)
 {
     Names made = {0}, given = {0}, feed = {0};

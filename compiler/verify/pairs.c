@@ -5,10 +5,10 @@
 
 /* ---- a run ---------------------------------------------------------------------------------------------------- */
 
-bool run_taps(Taps *t, Pass *p, Runtime *r, int k)
+bool run_taps(Taps *t, Attempt *p, Runtime *r, int k)
 {
     Names tensors = {0};
-    if (pass_run(p) || *p->failure)
+    if (attempt_run(p) || *p->failure)
         return false;
     t->got = (Names){0};
     read_names(text_format("%s/outputs", p->folder), &t->got);

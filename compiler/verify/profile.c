@@ -5,7 +5,7 @@ void profile(void *words)
 {
     DataSets data = {0};
     Model *m = NULL;
-    Pass p = pass_begin(words, &data, &m);
+    Attempt p = attempt_begin(words, &data, &m);
     p.only = 0;
     p.profile = true;
     must_run(&p);

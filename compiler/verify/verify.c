@@ -34,7 +34,7 @@ static void compare(Verdict *all, int k, int *first, const Data *got, const Data
     *first = *first < 0 ? k : *first;
 }
 
-static void compare_output(Verdict *all, const Pass *p, int k, int i, Name output)
+static void compare_output(Verdict *all, const Attempt *p, int k, int i, Name output)
 {
     const char *const folder = text_format("%s/%d", p->folder, k);
     Data *got = data_from(text_format("%s/out_%d", folder, i)), *ort = data_from(text_format("%s/ort_%d", folder, i)),
@@ -56,7 +56,7 @@ static void compare_output(Verdict *all, const Pass *p, int k, int i, Name outpu
     data_release(own);
 }
 
-static void compare_all(Verdict *all, const Pass *p)
+static void compare_all(Verdict *all, const Attempt *p)
 {
     Names outputs = {0};
     read_names(text_format("%s/outputs", p->folder), &outputs);
@@ -75,9 +75,9 @@ static _Noreturn void end_with(int code)
     stop_run(code);
 }
 
-void must_run(Pass *p)
+void must_run(Attempt *p)
 {
-    const int code = pass_run(p);
+    const int code = attempt_run(p);
     if (code)
         end_with(code);
     fflush(stdout);
@@ -86,7 +86,7 @@ void must_run(Pass *p)
 }
 
 /* The outputs by ONNX Runtime. */
-static void run_runtime(Runtime *r, const Model *m, const Pass *p)
+static void run_runtime(Runtime *r, const Model *m, const Attempt *p)
 {
     Names outputs = {0};
     read_names(text_format("%s/outputs", p->folder), &outputs);
@@ -118,7 +118,7 @@ static void print_sides(const Runtime *r, bool data, bool evaluated)
                r->missing);
 }
 
-Pass pass_begin(void *words, DataSets *data, Model **m)
+Attempt attempt_begin(void *words, DataSets *data, Model **m)
 {
     static const char *const none[] = {NULL};
     read_arguments(words, BY_VERIFY);
@@ -127,15 +127,15 @@ Pass pass_begin(void *words, DataSets *data, Model **m)
     *m = read_model(opt()->model);
     stop_on_errors();
     data_read(data, *m, opt()->data);
-    return (Pass){.words = words,
-                  .folder = text_format("%s/c", temporary_folder()),
-                  .model = opt()->model,
-                  .data = data,
-                  .taps = none,
-                  .only = -1};
+    return (Attempt){.words = words,
+                     .folder = text_format("%s/c", temporary_folder()),
+                     .model = opt()->model,
+                     .data = data,
+                     .taps = none,
+                     .only = -1};
 }
 
-/* The pass has said what there is to say about the model. */
+/* The attempt has said what there is to say about the model. */
 static void know_operators(Model *m)
 {
     Deferred *const said = errors_defer();
@@ -150,7 +150,7 @@ void verify(void *words)
     Runtime r = {0};
     Verdict all = {.first_given = -1, .first_computed = -1};
     Model *m = NULL;
-    Pass p = pass_begin(words, &data, &m);
+    Attempt p = attempt_begin(words, &data, &m);
     must_run(&p);
     know_operators(m);
     runtime_find(&r, opt()->model);

@@ -55,11 +55,11 @@ typedef struct Ended {
 Ended run_program(const char *const *words, const char *folder, const char *out, int64_t seconds);
 const char *ended_text(const Ended *e);
 
-/* ---- pass.c ------------------------------------------------------------------------------------------------------ */
-/* The model is compiled, built and run with all data sets, in a run of its own. Files in `folder`: inputs, outputs
- * (names), last: outputs that are the last values in loops; K/given_I, K/out_I and, with `evaluate`, K/eval_I: inputs
- * and outputs of the model in data set K; K/in_I: the tensors that the C takes. */
-typedef struct Pass {
+/* ---- attempt.c --------------------------------------------------------------------------------------------------- */
+/* An attempt to compile and build a model and to run it with all data sets, in a separate run of the compiler. Files in
+ * `folder`: inputs, outputs (names), last: outputs that are the last values in loops; K/given_I, K/out_I and, with
+ * `evaluate`, K/eval_I: inputs and outputs of the model in data set K; K/in_I: the tensors that the C takes. */
+typedef struct Attempt {
     const char *const *words; /* of the command line */
     const char *folder, *model;
     const DataSets *data;
@@ -71,11 +71,11 @@ typedef struct Pass {
     /* results */
     bool evaluated;
     char failure[4096]; /* why the program could not be built or run; "": it ran */
-} Pass;
-/* The pass that the command line asks for (verify.c); ends the run if the model or its data cannot be read. */
-Pass pass_begin(void *words, DataSets *data, Model **m);
-void must_run(Pass *p); /* ends the run if it fails */
-int pass_run(Pass *p);  /* 0: see failure; or the exit code of the compiler */
+} Attempt;
+/* The attempt that the command line asks for (verify.c); ends the run if the model or its data cannot be read. */
+Attempt attempt_begin(void *words, DataSets *data, Model **m);
+void must_run(Attempt *p);   /* ends the run if it fails */
+int attempt_run(Attempt *p); /* 0: see failure; or the exit code of the compiler */
 
 /* ---- size.c ------------------------------------------------------------------------------------------------------ */
 typedef struct Emitted {
@@ -100,7 +100,7 @@ bool runtime_run(Runtime *r, const Model *m, const DataSet *data, const char *fo
 
 /* ---- edit.c ------------------------------------------------------------------------------------------------------ */
 /* Writes the model in `file` to path, with the tensors `fetch` as outputs; returns their names there, "": there is
- * none. Tensors inside of nodes are like the C's, which a pass has written for data set k. */
+ * none. Tensors inside of nodes are like the C's, which an attempt has written for data set k. */
 Names model_with_outputs(const char *path, const char *file, const Model *m, const Names *fetch, const char *folder,
                          int k);
 
@@ -117,7 +117,7 @@ typedef struct Pair {
 } Pair;
 
 /* Runs the C and ONNX Runtime, or --eval, with these tensors as outputs. False: one cannot be run. */
-bool run_taps(Taps *t, Pass *p, Runtime *r, int k);
+bool run_taps(Taps *t, Attempt *p, Runtime *r, int k);
 bool find_pair(const Taps *t, Name n, Pair *p); /* the values of n on both sides; false: one lacks it */
 void free_pair(Pair *p);
 void print_pair(const Taps *t, const Value *v, const Pair *p);
@@ -125,9 +125,9 @@ void print_value(const Taps *t, const char *role, const Value *v);
 
 /* ---- locate.c ---------------------------------------------------------------------------------------------------- */
 /* Finds and prints the first node whose outputs differ with data set k. */
-void locate(const Pass *base, Runtime *r, Model *m, int k);
+void locate(const Attempt *base, Runtime *r, Model *m, int k);
 
 /* ---- inside.c ---------------------------------------------------------------------------------------------------- */
 /* The same inside of n, a node of the main graph that differs; outer: the values of the main graph. False: nothing
  * differs there. */
-bool locate_inside(const Taps *outer, const Pass *base, Runtime *r, int k, const Node *n);
+bool locate_inside(const Taps *outer, const Attempt *base, Runtime *r, int k, const Node *n);

@@ -1,4 +1,5 @@
-/* pass.c - a pass of onnxcc verify: compiles a model in a separate run of the compiler, builds the C and runs it. */
+/* attempt.c - an attempt of onnxcc verify: compiles a model in a separate run of the compiler, builds the C and runs
+ * it. */
 #include "verify/verify.h"
 
 #include <stdlib.h>
@@ -198,7 +199,7 @@ static void write_program(const Model *m, const char *folder)
 }
 
 /* False: p->failure says why. */
-static bool build(Pass *p)
+static bool build(Attempt *p)
 {
     const char *const command =
         text_format(p->profile ? "exec ${CC:-cc} ${CFLAGS--O3} %s -DMODEL_PROFILE -DMODEL_CLOCK \"$@\""
@@ -354,7 +355,7 @@ static const char *status_text(int status)
 }
 
 /* Writes the inputs of a data set, as the model has them and as the C takes them; random integers are below `below`. */
-static Tensor **write_inputs(const Pass *p, Model *m, int k, const char *folder, int64_t below)
+static Tensor **write_inputs(const Attempt *p, Model *m, int k, const char *folder, int64_t below)
 {
     uint64_t state = (uint64_t)opt()->seed;
     Tensor **in = NEWS(Tensor *, m->graph->in.n + 1);
@@ -380,14 +381,14 @@ static Tensor **write_inputs(const Pass *p, Model *m, int k, const char *folder,
     return in;
 }
 
-static Ended run_built(const Pass *p, const char *folder)
+static Ended run_built(const Attempt *p, const char *folder)
 {
     const char *const words[] = {text_format("%s/program", p->folder), folder, NULL};
     return run_program(words, folder, NULL, opt()->timeout);
 }
 
 /* False: p->failure says why. */
-static bool run_set(Pass *p, Model *m, int k)
+static bool run_set(Attempt *p, Model *m, int k)
 {
     enum { BELOW = 10, FEWEST = 2 };
     const char *const folder = text_format("%s/%d", p->folder, k);
@@ -411,7 +412,7 @@ static bool run_set(Pass *p, Model *m, int k)
     return true;
 }
 
-/* ---- the pass ---------------------------------------------------------------------------------------------------- */
+/* ---- the attempt ------------------------------------------------------------------------------------------------- */
 
 static void drop(const Message *m, void *unused)
 {
@@ -420,7 +421,7 @@ static void drop(const Message *m, void *unused)
 }
 
 /* Returns the format of the report that was asked for. */
-static Report set_options(const Pass *p)
+static Report set_options(const Attempt *p)
 {
     read_arguments(p->words, BY_VERIFY);
     const Report form = opt()->report;
@@ -474,7 +475,7 @@ static void write_interface(const Model *m, const char *folder)
 }
 
 /* Prints the report, with what the program measured on the first data set. */
-static void report_times(const Pass *p, Report form, Model *m)
+static void report_times(const Attempt *p, Report form, Model *m)
 {
     const char *cc = getenv("CC"), *flags = getenv("CFLAGS");
     opt()->ticks = text_format("%s/0/ticks_0", p->folder);
@@ -486,9 +487,9 @@ static void report_times(const Pass *p, Report form, Model *m)
     output_commit();
 }
 
-static void run_pass(void *pass)
+static void run_attempt(void *attempt)
 {
-    Pass *p = pass;
+    Attempt *p = attempt;
     if (p->quiet)
         say_to(drop, NULL);
     const Report form = set_options(p);
@@ -508,11 +509,11 @@ static void run_pass(void *pass)
         report_times(p, form, m);
 }
 
-int pass_run(Pass *p)
+int attempt_run(Attempt *p)
 {
     *p->failure = 0;
     p->evaluated = false;
     make_folder(p->folder);
-    const int code = process_run(run_pass, p, false);
+    const int code = process_run(run_attempt, p, false);
     return code < 0 ? EXIT_IO : code;
 }
