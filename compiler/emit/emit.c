@@ -48,7 +48,7 @@ static void check_elements(Emitter *e, const InterfaceGroup *group)
     }
     fail_if(e, "RT_BAD_SIZE", "*%s < 0 || *%s > %lld", count->c, count->c, (long long)b->max_count);
     int64_t min, max;
-    for (int k = 0; k < width && element_limits(group, k, &min, &max); k++) {
+    for (int k = 0; k < width && find_element_limits(group, k, &min, &max); k++) {
         const char *size = text_format("%s[i_ * %d + %d]", dims->c, width, k);
         dims->mentioned = true;
         line(e, "for (idx i_ = 0; i_ < *%s; i_++)", count->c);

@@ -11,7 +11,7 @@
 static const char *interface_name(Emitter *e, Value *v, const char *otherwise)
 {
     const Value *same = v->name && e->entry ? map_get(&e->named, v->name) : NULL;
-    if (same && same->type == v->type && shape_same(*same->shape, *v->shape))
+    if (same && same->type == v->type && shape_identical(*same->shape, *v->shape))
         return same->c;
     if (v->name && !same)
         map_put(&e->named, v->name, v);

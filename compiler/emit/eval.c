@@ -90,7 +90,7 @@ static void check_elements(Eval *e, const InterfaceGroup *group)
         fail_as(EXIT_MODEL, "EVA-01", "the sequence '%s' has %lld elements, not 0 to %lld", printable(group->name),
                 (long long)count, (long long)b->max_count);
     int64_t min, max;
-    for (int k = 0; k < width && element_limits(group, k, &min, &max); k++)
+    for (int k = 0; k < width && find_element_limits(group, k, &min, &max); k++)
         for (int64_t i = 0; i < count; i++)
             if (dims[i * width + k] < min || dims[i * width + k] > max)
                 fail_as(EXIT_MODEL, "EVA-01", "element %lld of '%s' has size %lld in dimension %d", (long long)i,

@@ -45,9 +45,9 @@ static Value *join_heads(Node *n, Value *v, Value *like)
 
 static Value *scaled(const HeadSizes *s, Type t, Value *v)
 {
-    const char *op = attr_given(s->m, "scale") ? "Mul" : "Div";
-    Value *by = attr_given(s->m, "scale") ? make_scalar(s->n, t, attr_float(s->m, "scale"))
-                                          : make(s->n, "Sqrt", 1, size_as(s->n, t, s->size));
+    const char *op = attr_is_given(s->m, "scale") ? "Mul" : "Div";
+    Value *by = attr_is_given(s->m, "scale") ? make_scalar(s->n, t, attr_float(s->m, "scale"))
+                                             : make(s->n, "Sqrt", 1, size_as(s->n, t, s->size));
     return make(s->n, op, 2, v, by);
 }
 

@@ -150,7 +150,7 @@ static void seed(Tape *q, Value *v, Value *d)
     v = remap(q, v);
     if (!d || !is_active(q, v) || !type_is_float(v->type))
         return;
-    if (d->shape->rank >= 0 && !shape_same(*d->shape, *v->shape)) /* d has the common shape of both branches */
+    if (d->shape->rank >= 0 && !shape_identical(*d->shape, *v->shape)) /* d has the common shape of both branches */
         d = reshape_like(q->n, d, v);
     accumulate(q, v, d);
 }

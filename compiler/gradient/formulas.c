@@ -108,7 +108,7 @@ static Value *middle(const Vjp *b, Value *v)
             axes[k++] = i;
         return make(n, "ReduceMean", 2, v, make_ints(n, k, axes));
     }
-    Dim groups = attr_given(m, "num_groups") ? D(attr_int(m, "num_groups")) : x->shape->dim[1];
+    Dim groups = attr_is_given(m, "num_groups") ? D(attr_int(m, "num_groups")) : x->shape->dim[1];
     Dim rows[3] = {x->shape->dim[0], groups, dim_div(shape_count(*x->shape), dim_mul(x->shape->dim[0], groups))};
     Value *mean = make_reshape(n, v, 3, rows);
     mean = make(n, "ReduceMean", 2, mean, make_ints(n, 1, (int64_t[]){2}));

@@ -113,7 +113,7 @@ Value *top_vjp(const Vjp *b)
 Value *unique_vjp(const Vjp *b)
 {
     Value *at = b->o ? NULL : clone_node(b->n, b->m, b->m->in, 1, 2)->out[1];
-    if (!attr_given(b->m, "axis"))
+    if (!attr_is_given(b->m, "axis"))
         return at ? scatter_add(b, make(b->n, "Add", 2, at, make_int(b->n, 1)), b->d) : NULL;
     return at ? rows_vjp(b, at, 1) : NULL;
 }
@@ -235,7 +235,7 @@ static Value *place(Node *n, Value *at, Value *count)
 static Value *in_slots(const Vjp *b, Value *d, Value *count)
 {
     Shape x = *b->m->in[0]->shape;
-    return shape_same(*d->shape, x) ? d : shaped(b, make(b->n, "onnxcc.Slots", 2, d, count), x);
+    return shape_identical(*d->shape, x) ? d : shaped(b, make(b->n, "onnxcc.Slots", 2, d, count), x);
 }
 
 Value *slots_vjp(const Vjp *b) { return in_slots(b, b->d, b->m->in[1]); }

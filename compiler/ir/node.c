@@ -110,7 +110,7 @@ int attr_choice(Node *n, const char *attr, const char *const *choices)
     return -1;
 }
 
-bool attr_given(const Node *n, const char *attr) { return node_attr(n, attr) != NULL; }
+bool attr_is_given(const Node *n, const char *attr) { return node_attr(n, attr) != NULL; }
 
 Type attr_type(Node *n, const char *attr, int64_t t)
 {

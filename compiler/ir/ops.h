@@ -97,7 +97,7 @@ int attr_ints(const Node *n, const char *name, const int64_t **v); /* the count;
 int attr_floats(const Node *n, const char *name, const float **v);
 int attr_strings(const Node *n, const char *name, const Name **v);
 bool attr_is(const Node *n, const char *name, const char *value);
-bool attr_given(const Node *n, const char *name);
+bool attr_is_given(const Node *n, const char *name);
 /* The index of the attribute's text among `choices`, which ends with NULL; an error and -1 if it is none of them. */
 int attr_choice(Node *n, const char *name, const char *const *choices);
 /* Type number t, from the attribute `name`, if the first output may have it; else reports an error and returns
@@ -153,9 +153,9 @@ void expand_body(Node *n, const char *text);
 
 /* ---- layout -------------------------------------------------------------------------------------------- */
 
-/* ops/transpose.c. make_transpose: a Transpose of v for the node `by`, not inserted yet. transpose_perm: is n (or NULL)
+/* ops/transpose.c. make_transpose: a Transpose of v for the node `by`, not inserted yet. is_transpose: is n (or NULL)
  * a Transpose? Sets perm. */
 Node *make_transpose(Node *by, Value *v, const int64_t *perm);
-bool transpose_perm(const Node *n, int64_t *perm);
+bool is_transpose(const Node *n, int64_t *perm);
 
 bool permute_axis(Node *n, const int64_t *perm, int rank);

@@ -60,10 +60,10 @@ void attrs_of_axes(const Node *n, int axes, int from, int count, Node *to)
     }
 }
 
-bool spatial_ints(Node *n, const Image *m, const char *attr, int64_t otherwise, int64_t low, int64_t *v)
+bool read_spatial_ints(Node *n, const Image *m, const char *attr, int64_t otherwise, int64_t low, int64_t *v)
 {
     const int64_t *given = NULL;
-    int k = attr_given(n, attr) ? attr_ints(n, attr, &given) : -1;
+    int k = attr_is_given(n, attr) ? attr_ints(n, attr, &given) : -1;
     for (int a = 0; a < AXES; a++)
         v[a] = otherwise;
     if (k < 0)
@@ -81,7 +81,7 @@ bool spatial_ints(Node *n, const Image *m, const char *attr, int64_t otherwise, 
 bool read_pads(Node *n, const Image *m, Windows *w)
 {
     const int64_t *p;
-    int k = attr_given(n, "pads") ? attr_ints(n, "pads", &p) : -1;
+    int k = attr_is_given(n, "pads") ? attr_ints(n, "pads", &p) : -1;
     if (k < 0)
         return true;
     if (k != 2 * m->axes)
@@ -126,7 +126,7 @@ static bool has_both_pads(Node *n)
         return false;
     const int64_t *p;
     bool pads = false;
-    for (int i = 0, k = attr_given(n, "pads") ? attr_ints(n, "pads", &p) : 0; i < k; i++)
+    for (int i = 0, k = attr_is_given(n, "pads") ? attr_ints(n, "pads", &p) : 0; i < k; i++)
         pads |= p[i] != 0;
     if (pads)
         node_error(n, "auto_pad and pads are given; only one of them may be");
@@ -139,16 +139,17 @@ static bool read_windows(Node *n, const Image *m, const int64_t *kernel, Windows
     *w = (Windows){.padded = false};
     for (int a = 0; a < AXES; a++)
         w->pad[a] = w->pad_end[a] = D(0);
-    if (!spatial_ints(n, m, "kernel_shape", 1, 1, w->kernel) || !spatial_ints(n, m, "strides", 1, 1, w->stride) ||
-        !spatial_ints(n, m, "dilations", 1, 1, w->dilation))
+    if (!read_spatial_ints(n, m, "kernel_shape", 1, 1, w->kernel) ||
+        !read_spatial_ints(n, m, "strides", 1, 1, w->stride) ||
+        !read_spatial_ints(n, m, "dilations", 1, 1, w->dilation))
         return false;
     for (int a = 0; kernel && a < m->axes; a++) {
-        if (attr_given(n, "kernel_shape") && w->kernel[image_first(m) + a] != kernel[a])
+        if (attr_is_given(n, "kernel_shape") && w->kernel[image_first(m) + a] != kernel[a])
             return node_error(n, "kernel_shape[%d] is %lld, the weights have %lld", a,
                               (long long)w->kernel[image_first(m) + a], (long long)kernel[a]);
         w->kernel[image_first(m) + a] = kernel[a];
     }
-    const char *pad = attr_given(n, "auto_pad") ? attr_string(n, "auto_pad") : "";
+    const char *pad = attr_is_given(n, "auto_pad") ? attr_string(n, "auto_pad") : "";
     *same = !strcmp(pad, "SAME_UPPER") ? 1 : !strcmp(pad, "SAME_LOWER") ? -1 : 0;
     bool given = !*pad || !strcmp(pad, "NOTSET");
     if (!*same && !given && strcmp(pad, "VALID"))
@@ -164,7 +165,7 @@ bool windows_read(Node *n, const Image *m, const int64_t *kernel, Windows *w)
     int same;
     if (!read_windows(n, m, kernel, w, &same))
         return false;
-    bool ceil = attr_given(n, "ceil_mode") && attr_int(n, "ceil_mode");
+    bool ceil = attr_is_given(n, "ceil_mode") && attr_int(n, "ceil_mode");
     for (int a = 0; a < image_end(m); a++) {
         read_axis(n, m, a, a < image_first(m) ? 0 : same, ceil, w);
         w->padded |= ceil || !dim_is(w->pad[a], 0) || !dim_is(w->pad_end[a], 0);
@@ -188,8 +189,8 @@ bool windows_read_transposed(Node *n, const Image *m, const int64_t *kernel, Win
     int same;
     int64_t more[AXES], size[AXES];
     drop_batch_and_channels(n, m);
-    if (!read_windows(n, m, kernel, w, &same) || !spatial_ints(n, m, "output_padding", 0, 0, more) ||
-        !spatial_ints(n, m, "output_shape", 0, 1, size))
+    if (!read_windows(n, m, kernel, w, &same) || !read_spatial_ints(n, m, "output_padding", 0, 0, more) ||
+        !read_spatial_ints(n, m, "output_shape", 0, 1, size))
         return false;
     for (int a = 0; a < image_end(m); a++) {
         Dim reach = D((w->kernel[a] - 1) * w->dilation[a] + 1 + more[a]);

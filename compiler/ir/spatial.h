@@ -41,7 +41,7 @@ bool col2im_read(Node *n, Image *m, Windows *w, Dim *block);
 
 /* An attribute with an integer per spatial axis, into these elements of v[AXES]; other elements, and absent ones:
  * `otherwise`. */
-bool spatial_ints(Node *n, const Image *m, const char *attr, int64_t otherwise, int64_t low, int64_t *v);
+bool read_spatial_ints(Node *n, const Image *m, const char *attr, int64_t otherwise, int64_t low, int64_t *v);
 
 /* The attribute pads (all begins, then all ends) into w->pad and w->pad_end; unchanged if it is absent. */
 bool read_pads(Node *n, const Image *m, Windows *w);

@@ -111,7 +111,7 @@ const Shape *shape_keep(Shape s)
         h = (h ^ (uint64_t)s.dim[i].v) * 0x9E3779B97F4A7C15u;
     Shape *same;
     for (h = (h ^ h >> 32) | 1; (same = map_get(kept(), (void *)(uintptr_t)h)) != NULL; h += 2)
-        if (shape_same(*same, s))
+        if (shape_identical(*same, s))
             return same;
     same = NEW(Shape);
     *same = shape_of(s.rank, s.dim);
@@ -150,7 +150,7 @@ int64_t shape_high(Shape s)
     return n;
 }
 
-bool shape_same(Shape a, Shape b)
+bool shape_identical(Shape a, Shape b)
 {
     bool same = a.rank == b.rank;
     for (int i = 0; same && i < a.rank; i++)

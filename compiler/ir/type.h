@@ -50,7 +50,7 @@ Shape shape_list(int rank, ...);                        /* Dims */
 Dim shape_count(Shape s);                               /* number of elements */
 int64_t shape_high(Shape s);                  /* number of elements at its upper bounds; INT64_MAX: too many */
 Dim shape_product(Shape s, int from, int to); /* of dim[from..to) */
-bool shape_same(Shape a, Shape b);
+bool shape_identical(Shape a, Shape b);
 bool shape_is_const(Shape s);
 bool shape_broadcast(Shape a, Shape b, Shape *out); /* numpy's rule; false when impossible */
 const char *shape_text(Shape s);                    /* "[1,3,batch]" */

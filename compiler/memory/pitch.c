@@ -123,7 +123,7 @@ static bool takes_rows(const Call *c, int i, Dim run)
     return p && dim_identical(p->d, run) && are_groups_in_rows(c, i, run);
 }
 
-bool pitch_reads(const Node *n, const Value *v, Dim run)
+bool can_read_rows(const Node *n, const Value *v, Dim run)
 {
     const Call *c = &n->call;
     for (int i = 0; i < c->n_arg; i++)
@@ -132,7 +132,7 @@ bool pitch_reads(const Node *n, const Value *v, Dim run)
     return true;
 }
 
-bool pitch_writes(const Node *n, const Value *v, Dim run)
+bool can_write_rows(const Node *n, const Value *v, Dim run)
 {
     const Call *c = &n->call;
     if (c->loop)

@@ -4,8 +4,8 @@
 #include "ir/graph.h"
 
 /* Can n read (write) v in rows of `run` elements with a pitch? */
-bool pitch_reads(const Node *n, const Value *v, Dim run);
-bool pitch_writes(const Node *n, const Value *v, Dim run);
+bool can_read_rows(const Node *n, const Value *v, Dim run);
+bool can_write_rows(const Node *n, const Value *v, Dim run);
 /* Bytes of scratch that n needs if the rows of its first input have the pitch (0: contiguous). */
 Dim pitch_scratch(const Node *n, Dim pitch);
 /* Sets the pitches of n's call by its values' placements. */

@@ -257,7 +257,7 @@ static bool is_copy_loop(const Loop *l)
 {
     return l->n_in == 1 && l->n_out == 1 && l->steps.n <= 1 && !l->in[0]->data && l->in[0]->type == l->out[0]->type &&
            (!l->steps.n || (l->steps.at[0].fn && !strcmp(l->steps.at[0].fn, "to") && l->steps.at[0].arg[0] == ~0)) &&
-           shape_same(*l->in[0]->shape, *l->shape);
+           shape_identical(*l->in[0]->shape, *l->shape);
 }
 
 /* Elides a node that copies a value to the place where it already is. */

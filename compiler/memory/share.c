@@ -155,7 +155,8 @@ static const Node *reader_of_contiguous(const Value *v, Dim run)
 {
     for (int i = 0; i < v->uses.n; i++) {
         const Node *n = v->uses.at[i].node, *m = NULL;
-        if (n->op->flags & CONTROL || (is_view(n) ? !may_lie_apart(n->out[0]) : !n->elided && !pitch_reads(n, v, run)))
+        if (n->op->flags & CONTROL ||
+            (is_view(n) ? !may_lie_apart(n->out[0]) : !n->elided && !can_read_rows(n, v, run)))
             return n;
         if (is_view(n) && (m = reader_of_contiguous(n->out[0], run)) != NULL)
             return m;
@@ -203,7 +204,7 @@ static bool may_be_rows(const Node *n, const Value *x, const Value *a, Dim outer
     if (a->contiguous || !(dim_is(a->placement->row, 0) || dim_identical(a->placement->row, run)) || !a->def ||
         !dim_identical(shape_count(*a->shape), dim_mul(outer, run)))
         return declines(REWRITE_CONCAT, n, "%s shares its bytes with other values", remark_value(x));
-    if (!pitch_writes(a->def, a, run))
+    if (!can_write_rows(a->def, a, run))
         return declines(REWRITE_CONCAT, n, "%s cannot write %s in rows with a pitch", remark_node(a->def),
                         remark_value(x));
     return readers_take(REWRITE_CONCAT, n, x, a, run);
@@ -406,7 +407,7 @@ static bool reads_in_step(const Loop *l, const Value *x)
 {
     for (int i = 0; i < l->n_in; i++)
         if (!is_constant(l->in[i]) && value_storage(l->in[i]) == value_storage(x) &&
-            (!shape_same(*l->in[i]->shape, *l->shape) ||
+            (!shape_identical(*l->in[i]->shape, *l->shape) ||
              !dim_identical(value_storage_offset(l->in[i]), value_storage_offset(x))))
             return false;
     return true;
@@ -417,7 +418,7 @@ static bool reads_first(const Node *n, const Value *x)
 {
     const Call *c = &n->call;
     if (c->loop)
-        return shape_same(*x->shape, *c->loop->shape) && reads_in_step(c->loop, x);
+        return shape_identical(*x->shape, *c->loop->shape) && reads_in_step(c->loop, x);
     int r = c->kernel ? KERNEL_RESIDUAL(c->kernel) : 0;
     return ((r && c->arg[r] == x) || (n->op->flags & INPLACE && c->arg[0] == x && n->in[0] == x)) &&
            !is_read_twice(c, x);
@@ -575,7 +576,7 @@ static bool appends(const KeptState *s)
     const Value *x = s->in, *y = s->copy->in[0];
     const Node *n = y->def;
     if (s->axis < 0)
-        return !shape_same(*x->shape, *s->copy->out[0]->shape) &&
+        return !shape_identical(*x->shape, *s->copy->out[0]->shape) &&
                declines(REWRITE_STATE, s->copy, "%s grows along several axes", remark_value(x));
     if (!n || n->graph != s->copy->graph || !n->call.kernel || !(n->call.kernel->flags & CONCAT_LIKE) ||
         n->call.arg[0] != x || n->call.arg[n->call.n_arg - 1] != y)

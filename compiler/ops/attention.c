@@ -31,8 +31,8 @@ static void attention_read(Node *n, struct attention_bind *p)
     p->offset = in(n, 5) ? past.dim[2] : D(0);
     p->left = window(n, "left_window_size");
     p->right = attr_int(n, "is_causal") ? D(0) : window(n, "right_window_size");
-    p->scale = attr_given(n, "scale") ? attr_float(n, "scale") : 0;
-    p->default_scale = D(!attr_given(n, "scale"));
+    p->scale = attr_is_given(n, "scale") ? attr_float(n, "scale") : 0;
+    p->default_scale = D(!attr_is_given(n, "scale"));
     p->cap = attr_float(n, "softcap");
     p->mode = D(attr_int(n, "qk_matmul_output_mode"));
 }
@@ -141,7 +141,7 @@ static Value *joined(Node *n, int i, int past)
 
 static bool window_fits(Node *n, const char *attr)
 {
-    int64_t size = attr_given(n, attr) ? attr_int(n, attr) : -1;
+    int64_t size = attr_is_given(n, attr) ? attr_int(n, attr) : -1;
     if (size < -1)
         node_error(n, "%s %lld is neither a number of positions nor -1", attr, (long long)size);
     return size >= -1;
@@ -163,7 +163,7 @@ static bool check_attention(Node *n)
     else if (mode < 0 || mode > 3)
         node_error(n, "qk_matmul_output_mode is %lld, not 0 to 3", (long long)mode);
     else
-        return (!attr_given(n, "softmax_precision") || attr_precision(n, "softmax_precision")) &&
+        return (!attr_is_given(n, "softmax_precision") || attr_precision(n, "softmax_precision")) &&
                window_fits(n, "left_window_size") && window_fits(n, "right_window_size");
     return false;
 }
@@ -222,7 +222,7 @@ static Value *shared(Node *n, int i, Type t)
 static Value *scaled_queries(Node *n)
 {
     Type t = in_type(n, 0);
-    if (attr_given(n, "scale"))
+    if (attr_is_given(n, "scale"))
         return make(n, "Mul", 2, in(n, 0), make_scalar(n, t, attr_float(n, "scale")));
     Value *size = with_int(make(n, "Shape", 1, in(n, 0)), "start", 3);
     return make(n, "Div", 2, in(n, 0), make(n, "Sqrt", 1, make_cast(n, size, t)));
@@ -261,7 +261,7 @@ static Value *by_parts(Node *n, Type precision)
 static void flex_attention_expand(Node *n)
 {
     Type t = in_type(n, 0), precision = t == F64 ? F64 : F32;
-    if (attr_given(n, "softmax_precision"))
+    if (attr_is_given(n, "softmax_precision"))
         precision = attr_precision(n, "softmax_precision");
     if (!precision)
         return;
@@ -270,14 +270,14 @@ static void flex_attention_expand(Node *n)
             node_error(n, "input %d, %s, must have four dimensions", i, shape_text(in_shape(n, i)));
             return;
         }
-    bool parts = attr_given(n, "score_mod") || attr_given(n, "prob_mod");
+    bool parts = attr_is_given(n, "score_mod") || attr_is_given(n, "prob_mod");
     if (parts && !parts_fit(n))
         return;
     if (parts)
         replace_out(n, 0, by_parts(n, precision));
     else {
         Value *y = with_int(make(n, "Attention", 3, in(n, 0), in(n, 1), in(n, 2)), "softmax_precision", precision);
-        if (attr_given(n, "scale"))
+        if (attr_is_given(n, "scale"))
             attr_set_float(y->def, "scale", attr_float(n, "scale"));
         replace_out(n, 0, y);
     }

@@ -78,9 +78,9 @@ static void cast_1(Node *n)
 static void cast_like(Node *n)
 {
     Value *y = with_int(make(n, "Cast", 1, in(n, 0)), "to", in_type(n, 1));
-    if (attr_given(n, "saturate"))
+    if (attr_is_given(n, "saturate"))
         attr_set_int(y->def, "saturate", attr_int(n, "saturate"));
-    if (attr_given(n, "round_mode"))
+    if (attr_is_given(n, "round_mode"))
         attr_set_string(y->def, "round_mode", attr_string(n, "round_mode"));
     expand_to(n, y);
 }

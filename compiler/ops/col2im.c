@@ -23,8 +23,8 @@ bool col2im_read(Node *n, Image *m, Windows *w, Dim *block)
     *w = (Windows){.padded = false}; /* without pads */
     for (int a = 0; a < AXES; a++)
         m->size[a] = w->out[a] = block[a] = D(1);
-    if (!spatial_ints(n, m, "strides", 1, 1, w->stride) || !spatial_ints(n, m, "dilations", 1, 1, w->dilation) ||
-        !read_pads(n, m, w))
+    if (!read_spatial_ints(n, m, "strides", 1, 1, w->stride) ||
+        !read_spatial_ints(n, m, "dilations", 1, 1, w->dilation) || !read_pads(n, m, w))
         return false;
     for (int i = 0; i < k; i++) {
         int a = image_first(m) + i;
@@ -47,7 +47,7 @@ static bool col2im_text(Node *n, const Windows *w, const Dim *block)
 {
     int64_t text = require_text_bound(n, 0);
     Dim max = D(text);
-    if (text < 0 || !text_output(n, 1, dim_mul(shape_count(in_shape(n, 0)), max)))
+    if (text < 0 || !make_text_output(n, 1, dim_mul(shape_count(in_shape(n, 0)), max)))
         return false;
     for (int a = 0; a < 3; a++)
         max = dim_mul(max, dim_min(w->out[a], w->dilation[a] == 1 ? dim_ceil(block[a], D(w->stride[a])) : block[a]));

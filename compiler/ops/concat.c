@@ -101,7 +101,7 @@ static void concat_bind(Node *n)
 
 static void concat_1(Node *n)
 {
-    if (!attr_given(n, "axis"))
+    if (!attr_is_given(n, "axis"))
         attr_set_int(n, "axis", 1);
     expand_same(n);
 }

@@ -51,7 +51,7 @@ static Value *size_row(Node *n, Value *x, int width)
  * shape instead. */
 static Value *fit(Node *n, Value *x, Value *count, Shape y)
 {
-    if (shape_same(*x->shape, y))
+    if (shape_identical(*x->shape, y))
         return x;
     if (x->def && !x->uses.n && !x->def->known && x->graph == n->graph && !strcmp(x->def->op->name, "Insert")) {
         x->shape = shape_keep(y);

@@ -321,7 +321,7 @@ static int resized_state(const Node *n, const Graph *g)
     for (int i = 0; i < n->n_in - 2; i++) {
         const Value *x = n->in[i + 2], *y = g->out.at[i + 1];
         if (x->form == TENSOR && y->form == TENSOR && !y->poisoned && x->type == y->type &&
-            x->shape->rank == y->shape->rank && !shape_same(*x->shape, *y->shape))
+            x->shape->rank == y->shape->rank && !shape_identical(*x->shape, *y->shape))
             return i;
     }
     return -1;
@@ -466,7 +466,7 @@ static void loop_results(Node *n, Graph *g)
         const Value *v = g->out.at[i];
         Shape s = *v->shape;
         if (i <= carried) {
-            if (v->type != in_type(n, i + 1) || !shape_same(s, in_shape(n, i + 1)))
+            if (v->type != in_type(n, i + 1) || !shape_identical(s, in_shape(n, i + 1)))
                 node_error(n, "carried value %d starts as %s %s, but the body makes %s %s", i - 1,
                            type_onnx(in_type(n, i + 1)), shape_text(in_shape(n, i + 1)), type_onnx(v->type),
                            shape_text(s));

@@ -27,8 +27,8 @@ typedef struct Conv {
 
 static bool read_pack(Node *n, Conv *c)
 {
-    c->pack = attr_given(n, "pack") ? (int)attr_int(n, "pack") : PACK_NONE;
-    c->splat = attr_given(n, "splat");
+    c->pack = attr_is_given(n, "pack") ? (int)attr_int(n, "pack") : PACK_NONE;
+    c->splat = attr_is_given(n, "splat");
     if (c->pack == PACK_NONE)
         return false;
     c->cout = attr_int(n, "cout");
@@ -152,7 +152,7 @@ static void pack_through_transpose(Node *p)
     const Node *t = in(p, 0)->def;
     Shape w;
     Dim stride[3];
-    if (in(p, 0)->data || attr_int(p, "depthwise") || !transpose_perm(t, perm) || !shape_is_const(in_shape(t, 0)) ||
+    if (in(p, 0)->data || attr_int(p, "depthwise") || !is_transpose(t, perm) || !shape_is_const(in_shape(t, 0)) ||
         !packed_strides(in_shape(t, 0), perm, &w, stride))
         return;
     attr_set_ints(p, "perm", w.rank, perm);
@@ -467,7 +467,7 @@ static void transpose_bind(Node *n)
 static bool fold_scale(Node *n, int axis, Value *factor, Value *offset)
 {
     Value *w = in(n, 1), *b = in(n, 2);
-    if (!in_is_const(n, 1) || (b && !in_is_const(n, 2)) || attr_given(n, "pack"))
+    if (!in_is_const(n, 1) || (b && !in_is_const(n, 2)) || attr_is_given(n, "pack"))
         return declines(REWRITE_SCALE, n, "its weights or its bias are no constants");
     if (factor) {
         int64_t shape[MAX_RANK];

@@ -97,7 +97,7 @@ static void shape_infer(Node *n)
 {
     Shape x = in_shape(n, 0);
     int from = (int)clamp(attr_int(n, "start"), x.rank);
-    int to = attr_given(n, "end") ? (int)clamp(attr_int(n, "end"), x.rank) : x.rank;
+    int to = attr_is_given(n, "end") ? (int)clamp(attr_int(n, "end"), x.rank) : x.rank;
     out(n, 0)->data = tensor_dims(to > from ? to - from : 0, x.dim + from);
     set_out(n, 0, I64, tensor_shape(out(n, 0)->data));
 }
@@ -185,7 +185,7 @@ static void range_bind(Node *n)
 
 static void eye_like(Node *n)
 {
-    Type type = attr_given(n, "dtype") ? attr_type(n, "dtype", attr_int(n, "dtype")) : in_type(n, 0);
+    Type type = attr_is_given(n, "dtype") ? attr_type(n, "dtype", attr_int(n, "dtype")) : in_type(n, 0);
     if (!type)
         return;
     Value *y = with_int(make(n, "onnxcc.Eye", 1, make(n, "Shape", 1, in(n, 0))), "dtype", type);

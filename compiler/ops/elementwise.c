@@ -216,7 +216,7 @@ static void broadcast_before_7(Node *n)
     bool broadcast = attr_int(n, "broadcast");
     if (!broadcast && !require_same_shapes(n))
         return;
-    int axis = broadcast && attr_given(n, "axis") ? attr_axis(n, "axis", a->shape->rank) : -1;
+    int axis = broadcast && attr_is_given(n, "axis") ? attr_axis(n, "axis", a->shape->rank) : -1;
     int k = axis < 0 ? 0 : a->shape->rank - axis - b->shape->rank;
     Shape s = *b->shape;
     int64_t axes[MAX_RANK];
@@ -255,7 +255,7 @@ static void prelu_before_7(Node *n)
 static void clip_before_11(Node *n)
 {
     Type t = in_type(n, 0);
-    bool low = attr_given(n, "min"), high = attr_given(n, "max");
+    bool low = attr_is_given(n, "min"), high = attr_is_given(n, "max");
     expand_to(n, make(n, "Clip", 3, in(n, 0), low ? make_scalar(n, t, attr_float(n, "min")) : NULL,
                       high ? make_scalar(n, t, attr_float(n, "max")) : NULL));
 }

@@ -71,7 +71,7 @@ static Value *part(Node *n, Value *v, Dim rows, Dim size, bool interleaved, int6
 static Value *swiglu(Node *n, Value *g, Value *l)
 {
     Type t = in_type(n, X);
-    if (attr_given(n, "swiglu_limit")) {
+    if (attr_is_given(n, "swiglu_limit")) {
         double limit = attr_float(n, "swiglu_limit");
         g = make(n, "Clip", 3, g, NULL, make_scalar(n, t, limit));
         l = make(n, "Clip", 3, l, make_scalar(n, t, -limit), make_scalar(n, t, limit));

@@ -122,10 +122,10 @@ static void bind_integer(Node *n, const Integer *c, struct qconv_bind p)
     p.cout = D(c->cout);
     for (int i = 0; i < 3; i++)
         if (range[i].t == t) {
-            p.lo = D(attr_given(n, "lo") ? attr_int(n, "lo") : range[i].lo);
-            p.hi = D(attr_given(n, "hi") ? attr_int(n, "hi") : range[i].hi);
+            p.lo = D(attr_is_given(n, "lo") ? attr_int(n, "lo") : range[i].lo);
+            p.hi = D(attr_is_given(n, "hi") ? attr_int(n, "hi") : range[i].hi);
         }
-    if (attr_given(n, "unit")) {
+    if (attr_is_given(n, "unit")) {
         micro_bind(n, c, &p);
         bind_macs(n, c);
         return;
@@ -157,7 +157,7 @@ static bool conv_read(Node *n, Image *x, Windows *w, Integer *c)
     int64_t kernel[AXES], groups = attr_int(n, "group"), outputs, cin;
     if (!image_read(n, X, x))
         return false;
-    c->packed = attr_given(n, "cout");
+    c->packed = attr_is_given(n, "cout");
     if (c->packed) {
         c->cin = attr_int(n, "cin");
         c->cout = attr_int(n, "cout");
@@ -263,7 +263,7 @@ static void conv_bind(Node *n)
 static Integer product_read(Node *n, Dim *m)
 {
     Shape x = in_shape(n, X), w = in_shape(n, W);
-    bool packed = attr_given(n, "cout"), trans = attr_int(n, "trans_b") != 0;
+    bool packed = attr_is_given(n, "cout"), trans = attr_int(n, "trans_b") != 0;
     Integer c = {.group = 1, .stretches = 1, .width = 1, .packed = packed};
     c.cin = packed ? attr_int(n, "cin") : dim_value(w.dim[w.rank - (trans ? 1 : 2)]);
     c.cout = packed ? attr_int(n, "cout") : dim_value(w.dim[w.rank - (trans ? 2 : 1)]);

@@ -23,7 +23,7 @@ static void nll_infer(Node *n)
         assume_dim(n, w.dim[0], x.dim[1]);
     for (int64_t i = 0; in_is_const(n, 1) && i < tensor_count(in(n, 1)->data); i++) {
         int64_t v = tensor_get_int(in(n, 1)->data, i);
-        if ((!attr_given(n, "ignore_index") || v != attr_int(n, "ignore_index")) &&
+        if ((!attr_is_given(n, "ignore_index") || v != attr_int(n, "ignore_index")) &&
             !require_index(n, v, x.dim[1], false))
             return;
     }
@@ -35,17 +35,17 @@ static void nll_bind(Node *n)
 {
     Shape x = in_shape(n, 0);
     BIND2(n, nll_loss, in_type(n, 0), in_type(n, 1), .outer = x.dim[0], .classes = x.dim[1],
-          .inner = shape_product(x, 2, x.rank), .ignores = D(attr_given(n, "ignore_index")),
+          .inner = shape_product(x, 2, x.rank), .ignores = D(attr_is_given(n, "ignore_index")),
           .ignored = D(attr_int(n, "ignore_index")));
 }
 
 /* The reduced loss of the log-probabilities x. The mean is weighted by the applied weights. */
 static Value *reduced_loss(Node *n, Value *x)
 {
-    bool mean = attr_is(n, "reduction", "mean"), plain = !in(n, 2) && !attr_given(n, "ignore_index");
+    bool mean = attr_is(n, "reduction", "mean"), plain = !in(n, 2) && !attr_is_given(n, "ignore_index");
     Value *in[] = {x, n->in[1], n->n_in > 2 ? n->in[2] : NULL};
     Node *loss = make_node(n, "onnxcc.NllLoss", 3, in, mean && !plain ? 2 : 1);
-    if (attr_given(n, "ignore_index"))
+    if (attr_is_given(n, "ignore_index"))
         attr_set_int(loss, "ignore_index", attr_int(n, "ignore_index"));
     if (attr_is(n, "reduction", "none"))
         return loss->out[0];

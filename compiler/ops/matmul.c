@@ -35,8 +35,8 @@ static bool product_read(Node *n, Product *p)
     p->trans_b = attr_int(n, "trans_b");
     p->m = p->a.dim[p->a.rank - (p->trans_a ? 1 : 2)];
     p->k = p->a_k = p->a.dim[p->a.rank - (p->trans_a ? 2 : 1)];
-    p->splat = attr_given(n, "splat");
-    p->packed = attr_given(n, "columns");
+    p->splat = attr_is_given(n, "splat");
+    p->packed = attr_is_given(n, "columns");
     if (p->packed) {
         p->n = D(attr_int(n, "columns"));
         p->y = p->a;
@@ -205,7 +205,7 @@ static void product_bind(Node *n)
 /* Is b one constant matrix? */
 static bool has_weights(Node *n, Product *p)
 {
-    if (attr_given(n, "columns"))
+    if (attr_is_given(n, "columns"))
         return false;
     if (in_type(n, 0) != F32)
         return declines(REWRITE_PACK, n, "it is of %s, not float", type_onnx(in_type(n, 0)));
@@ -232,7 +232,7 @@ static void product_layout(Node *n)
         return;
     const int64_t k = dim_value(p.k), columns = dim_value(p.n);
     const Panels panels = {1, columns, k, 1, p.trans_b ? k : 1, p.trans_b ? 1 : columns, 0};
-    if (coded_panels(n, b, &panels, &coded)) {
+    if (pack_coded_panels(n, b, &panels, &coded)) {
         node_set_inputs(n, 5, (Value *[]){in(n, 0), coded.w, in(n, 2), coded.scale, coded.zero});
         coded_keep(n, &coded);
     } else if (b->data->splat) {
@@ -285,7 +285,7 @@ static Value *folded(Node *n, const char *op, Value *a, Value *b)
 static bool product_fold_scale(Node *n, Value *factor, Value *offset)
 {
     Value *b = in(n, 1), *bias = in(n, 2);
-    if (!in_is_const(n, 1) || (bias && !in_is_const(n, 2)) || attr_given(n, "columns"))
+    if (!in_is_const(n, 1) || (bias && !in_is_const(n, 2)) || attr_is_given(n, "columns"))
         return declines(REWRITE_SCALE, n, "its matrix or its bias is no constant");
     if (factor) {
         const int64_t column[2] = {-1, 1};

@@ -40,7 +40,7 @@ static void copy_attributes(const Node *n, Node *to)
 
 static void unary_expand(Node *n)
 {
-    bool last = attr_given(n, "channels_last") && attr_int(n, "channels_last");
+    bool last = attr_is_given(n, "channels_last") && attr_int(n, "channels_last");
     Value *x = real(n, 0, ONE), *y = make(n, inner(n), 1, last ? channels_moved(n, x, in_shape(n, 0).rank, false) : x);
     copy_attributes(n, y->def);
     quantise(n, last ? channels_moved(n, y, in_shape(n, 0).rank, true) : y, 3, 0);

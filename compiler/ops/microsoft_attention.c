@@ -42,7 +42,7 @@ Node *attend(Node *n, const Attended *a)
     attr_set_int(y, "left_window_size", a->window - 1);
     attr_set_int(y, "qk_matmul_output_mode", a->mode);
     attr_set_float(y, "softcap", a->cap);
-    if (attr_given(n, "scale") && attr_float(n, "scale") != 0)
+    if (attr_is_given(n, "scale") && attr_float(n, "scale") != 0)
         attr_set_float(y, "scale", attr_float(n, "scale"));
     return y;
 }

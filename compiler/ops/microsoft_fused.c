@@ -68,7 +68,7 @@ Value *activated(Node *n, Value *y)
     for (int i = 0; i < values_of(a); i++) {
         char name[32];
         snprintf(name, sizeof name, "activation_%s", i ? a->second : a->first);
-        if (!attr_given(n, name)) {
+        if (!attr_is_given(n, name)) {
             node_error(n, "the activation %s needs %s", op, name);
             return NULL;
         }
@@ -106,7 +106,7 @@ static Value *converted(Node *n, Value *y, Type from, Type to) { return from == 
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
 
-static bool is_set(const Node *n, const char *attr) { return attr_given(n, attr) && attr_int(n, attr); }
+static bool is_set(const Node *n, const char *attr) { return attr_is_given(n, attr) && attr_int(n, attr); }
 
 /* Input i as t. batch: (m, batch..., k) becomes (batch..., m, k); swap: the last two axes are exchanged. */
 static Value *factor(Node *n, int i, bool batch, bool swap, Type t)
@@ -160,7 +160,7 @@ static void matmul_activation_expand(Node *n)
     Value *y = product(n);
     if (y && attr_is(n, "activation", "Softmax"))
         y = with_int(make(n, "Softmax", 1, y), "axis",
-                     attr_given(n, "activation_axis") ? attr_int(n, "activation_axis") : -1);
+                     attr_is_given(n, "activation_axis") ? attr_int(n, "activation_axis") : -1);
     else if (y)
         y = activated(n, y);
     expand_unless_wrong(n, y);

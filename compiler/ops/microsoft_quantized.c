@@ -47,7 +47,7 @@ static void attention_expand(Node *n)
     attr_set_int(y, "num_heads", attr_int(n, "num_heads"));
     attr_set_int(y, "unidirectional", attr_int(n, "unidirectional"));
     attr_set_float(y, "mask_filter_value", attr_float(n, "mask_filter_value"));
-    if (attr_given(n, "scale"))
+    if (attr_is_given(n, "scale"))
         attr_set_float(y, "scale", attr_float(n, "scale"));
     replace_out(n, 0, y->out[0]);
     if (out(n, 1)) {

@@ -68,8 +68,8 @@ static void binarizer_expand(Node *n)
 static void scaler_expand(Node *n)
 {
     Value *x = make_cast(n, in(n, 0), F32);
-    Value *offset = attr_given(n, "offset") ? per_column(n, "offset", F32) : make_scalar(n, F32, 0);
-    Value *scale = attr_given(n, "scale") ? per_column(n, "scale", F32) : make_scalar(n, F32, 1);
+    Value *offset = attr_is_given(n, "offset") ? per_column(n, "offset", F32) : make_scalar(n, F32, 0);
+    Value *scale = attr_is_given(n, "scale") ? per_column(n, "scale", F32) : make_scalar(n, F32, 1);
     if (!offset || !scale)
         return;
     expand_to(n, make(n, "Mul", 2, make(n, "Sub", 2, x, offset), scale));
@@ -79,7 +79,7 @@ static void scaler_expand(Node *n)
 static void imputer_expand(Node *n)
 {
     Type t = in_type(n, 0);
-    bool ints = !attr_given(n, "imputed_value_floats");
+    bool ints = !attr_is_given(n, "imputed_value_floats");
     int64_t at = attr_int(n, "replaced_value_int64");
     double hole = ints ? (double)at : attr_float(n, "replaced_value_float");
     Value *x = in(n, 0), *fill = per_column(n, ints ? "imputed_value_int64s" : "imputed_value_floats", t), *where;
@@ -116,7 +116,7 @@ static void normalizer_expand(Node *n)
 static void vectorizer_expand(Node *n)
 {
     const int64_t *size;
-    int k = attr_given(n, "inputdimensions") ? attr_ints(n, "inputdimensions", &size) : -1;
+    int k = attr_is_given(n, "inputdimensions") ? attr_ints(n, "inputdimensions", &size) : -1;
     if (k != n->n_in) {
         node_error(n, "%d inputdimensions for %d inputs", k < 0 ? 0 : k, n->n_in);
         return;

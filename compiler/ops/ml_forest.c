@@ -12,7 +12,7 @@ static bool report_bad_index(Node *n, const char *what, int64_t i)
 /* Reads a list of integers; returns its length. */
 static int64_t ints(Node *n, const char *attr, const int64_t **v)
 {
-    int k = attr_given(n, attr) ? attr_ints(n, attr, v) : -1;
+    int k = attr_is_given(n, attr) ? attr_ints(n, attr, v) : -1;
     return k < 0 ? 0 : k;
 }
 

@@ -9,7 +9,7 @@
 static int floats(Node *n, const char *attr, double **v)
 {
     const float *f;
-    int k = attr_given(n, attr) ? attr_floats(n, attr, &f) : 0;
+    int k = attr_is_given(n, attr) ? attr_floats(n, attr, &f) : 0;
     *v = NEWS(double, k + 1);
     for (int i = 0; i < k; i++)
         (*v)[i] = (double)f[i];

@@ -215,7 +215,7 @@ static void give_targets(Node *n, Forest *f, Value *y, Type to, Post post)
 
 static int64_t targets_of(Node *n)
 {
-    int64_t k = attr_given(n, "n_targets") ? attr_int(n, "n_targets") : 1;
+    int64_t k = attr_is_given(n, "n_targets") ? attr_int(n, "n_targets") : 1;
     if (k < 1 || k > INT32_MAX)
         node_error(n, "n_targets is %lld", (long long)k);
     return k;

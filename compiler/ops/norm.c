@@ -250,7 +250,7 @@ static void mean_variance_1(Node *n)
 {
     static const int64_t images[] = {1, 2, 3};
     bool across = attr_int(n, "across_channels") != 0,
-         plain = !attr_given(n, "across_channels") && !attr_given(n, "normalize_variance");
+         plain = !attr_is_given(n, "across_channels") && !attr_is_given(n, "normalize_variance");
     if (plain)
         mean_variance_expand(n);
     else

@@ -18,7 +18,7 @@ static bool pads_below_kernel(Node *n, const Windows *w)
 
 static bool pool_read(Node *n, Image *x, Windows *w)
 {
-    int64_t order = attr_given(n, "storage_order") ? attr_int(n, "storage_order") : 0;
+    int64_t order = attr_is_given(n, "storage_order") ? attr_int(n, "storage_order") : 0;
     if (order != 0 && order != 1)
         node_error(n, "storage_order is %lld, not 0 or 1", (long long)order);
     return (order == 0 || order == 1) && image_read(n, 0, x) && windows_read(n, x, NULL, w) && pads_below_kernel(n, w);
@@ -57,7 +57,7 @@ static void max_pool_bind(Node *n)
         return;
     if (out(n, 1))
         BIND(n, max_pool_index, POOL_FIELDS,
-             .columns_first = D(attr_given(n, "storage_order") && attr_int(n, "storage_order")));
+             .columns_first = D(attr_is_given(n, "storage_order") && attr_int(n, "storage_order")));
     else
         BIND(n, pool, POOL_FIELDS, POOL_PITCHES, .op = D(POOL_MAX));
 }
@@ -68,7 +68,7 @@ static void average_pool_bind(Node *n)
     Windows w;
     if (pool_read(n, &x, &w))
         BIND(n, pool, POOL_FIELDS, POOL_PITCHES, .op = D(POOL_MEAN), .pad_end = DIMS3(w.pad_end),
-             .count_pad = D(attr_given(n, "count_include_pad") && attr_int(n, "count_include_pad")));
+             .count_pad = D(attr_is_given(n, "count_include_pad") && attr_int(n, "count_include_pad")));
 }
 
 static void lp_pool_bind(Node *n)
@@ -99,7 +99,7 @@ static void integer_pool_bind(Node *n)
     Windows w;
     if (pool_read(n, &x, &w))
         BIND2(n, qpool, in_type(n, 0), out(n, 0)->type, POOL_FIELDS, .pad_end = DIMS3(w.pad_end),
-              .count_pad = D(attr_given(n, "count_include_pad") && attr_int(n, "count_include_pad")));
+              .count_pad = D(attr_is_given(n, "count_include_pad") && attr_int(n, "count_include_pad")));
 }
 
 /* ---- global forms ------------------------------------------------------------------------------------------------ */
@@ -154,8 +154,8 @@ static void lrn_bind(Node *n)
 static bool unpool_read(Node *n, Image *m, Dim *size)
 {
     Windows w = {.padded = false}; /* without pads */
-    if (!image_read(n, 0, m) || !spatial_ints(n, m, "kernel_shape", 1, 1, w.kernel) ||
-        !spatial_ints(n, m, "strides", 1, 1, w.stride) || !read_pads(n, m, &w))
+    if (!image_read(n, 0, m) || !read_spatial_ints(n, m, "kernel_shape", 1, 1, w.kernel) ||
+        !read_spatial_ints(n, m, "strides", 1, 1, w.stride) || !read_pads(n, m, &w))
         return false;
     for (int a = 0; a < image_end(m); a++) {
         Dim grown = dim_add(dim_mul(dim_sub(m->size[a], D(1)), D(w.stride[a])), D(w.kernel[a]));

@@ -9,7 +9,7 @@
 
 static int64_t attr_or(const Node *n, const char *attr, int64_t otherwise)
 {
-    return attr_given(n, attr) ? attr_int(n, attr) : otherwise;
+    return attr_is_given(n, attr) ? attr_int(n, attr) : otherwise;
 }
 
 /* v, an element per block along the axis, expanded to x's shape: each `block` times, cut to x's size. */

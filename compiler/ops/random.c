@@ -44,7 +44,7 @@ static void random_expand(Node *n)
     bool uniform = !strncmp(n->op->name, "RandomUniform", 13), like = n->n_in > 0;
     const int64_t *shape;
     int rank = like ? 0 : attr_ints(n, "shape", &shape);
-    int64_t type = attr_given(n, "dtype") || !like ? attr_int(n, "dtype") : in_type(n, 0);
+    int64_t type = attr_is_given(n, "dtype") || !like ? attr_int(n, "dtype") : in_type(n, 0);
     if (type <= 0 || type >= N_TYPES || !(op_signature(n->op)->out[0].set >> type & 1)) {
         node_error(n, "random numbers of type %lld are not supported", (long long)type);
         note_help("set dtype to float, double, float16 or bfloat16");
@@ -125,7 +125,7 @@ static void multinomial_bind(Node *n)
 static void bernoulli_expand(Node *n)
 {
     Type t = in_type(n, 0) == F64 ? F64 : F32;
-    Type to = attr_given(n, "dtype") ? attr_type(n, "dtype", attr_int(n, "dtype")) : in_type(n, 0);
+    Type to = attr_is_given(n, "dtype") ? attr_type(n, "dtype", attr_int(n, "dtype")) : in_type(n, 0);
     if (!to)
         return;
     Value *y = make(n, "Less", 2, drawn(n, "onnxcc.RandomUniform", make(n, "Shape", 1, in(n, 0)), t, NULL),

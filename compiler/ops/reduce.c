@@ -171,7 +171,7 @@ static void reduce_today(Node *n, Value *axes)
     Type t = in_type(n, 0), wide = strstr(n->op->name, "Log") && !type_is_float(t) ? F64 : t;
     Value *y =
         with_int(make(n, n->op->name, 2, make_cast(n, in(n, 0), wide), axes), "keepdims", attr_int(n, "keepdims"));
-    if (attr_given(n, "noop_with_empty_axes"))
+    if (attr_is_given(n, "noop_with_empty_axes"))
         attr_set_int(y->def, "noop_with_empty_axes", attr_int(n, "noop_with_empty_axes"));
     expand_to(n, wide == t ? y : make_cast(n, y, t));
 }

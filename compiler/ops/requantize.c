@@ -341,7 +341,7 @@ bool dequantize_simplify(Node *n)
         Node *copy = make_node(u.node, "onnxcc.Dequantize", n->n_in, n->in, 1);
         for (int k = 0; k < n->n_attr; k++)
             attr_set(copy, n->attr[k]);
-        attr_set_int(copy, "copy", ++copies + (attr_given(n, "copy") ? attr_int(n, "copy") : 0));
+        attr_set_int(copy, "copy", ++copies + (attr_is_given(n, "copy") ? attr_int(n, "copy") : 0));
         node_set_in(u.node, u.i, inferred(copy->out[0]));
     }
     return false;

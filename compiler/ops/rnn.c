@@ -86,7 +86,7 @@ static bool read_cell(Node *n, Cell *c)
     int64_t layout = n->op->since_version >= 14 ? attr_int(n, "layout") : 0;
     if (layout != 0 && layout != 1)
         node_error(n, "layout is %lld, not 0 or 1", (long long)layout);
-    if (attr_given(n, "clip") && !(attr_float(n, "clip") > 0))
+    if (attr_is_given(n, "clip") && !(attr_float(n, "clip") > 0))
         node_error(n, "clip is %g, not above 0", attr_float(n, "clip"));
     c->directions = both ? 2 : 1;
     c->batch_first = n->op->since_version >= 14 && attr_int(n, "layout") != 0;
@@ -96,7 +96,7 @@ static bool read_cell(Node *n, Cell *c)
     c->hidden = r.dim[c->transposed ? 1 : 2];
     if (!dim_is_const(c->hidden) || dim_is(c->hidden, 0))
         return node_error(n, "input 2 is %s: the number of hidden units is not known", shape_text(r));
-    if (attr_given(n, "hidden_size") && attr_int(n, "hidden_size") != dim_value(c->hidden))
+    if (attr_is_given(n, "hidden_size") && attr_int(n, "hidden_size") != dim_value(c->hidden))
         node_error(n, "hidden_size is %lld, but input 2 is %s", (long long)attr_int(n, "hidden_size"), shape_text(r));
     Dim d = D(c->directions), gates = dim_mul(D(c->gates), c->hidden);
     for (int i = 1; i < 3; i++) {
@@ -159,7 +159,7 @@ static void make_steps(Node *n, const Cell *c, Value *products, Value *r, int n_
     attr_set_int(m, "directions", c->directions);
     attr_set_int(m, "reverse", attr_is(n, "direction", "reverse"));
     attr_set_int(m, "batch_first", c->batch_first);
-    attr_set_float(m, "clip", attr_given(n, "clip") ? attr_float(n, "clip") : 0);
+    attr_set_float(m, "clip", attr_is_given(n, "clip") ? attr_float(n, "clip") : 0);
     attr_set_ints(m, "act", k, c->act);
     attr_set_floats(m, "alpha", k, c->alpha);
     attr_set_floats(m, "beta", k, c->beta);

@@ -96,7 +96,7 @@ static void nonzero_bind(Node *n)
 static int read_axis(Node *n, Shape *s)
 {
     Shape x = in_shape(n, 0);
-    if (!attr_given(n, "axis")) {
+    if (!attr_is_given(n, "axis")) {
         *s = shape_list(3, D(1), shape_count(x), D(1));
         return -1;
     }

@@ -55,7 +55,7 @@ static Value *moved(Node *at, const Node *n, Value *v, const Shape *s)
 {
     if (!v || is_one(v))
         return v;
-    if (!shape_same(*v->shape, *s))
+    if (!shape_identical(*v->shape, *s))
         v = inferred(make(at, "Expand", 2, v, make_dims(at, s->rank, s->dim)));
     Value **ins = NEWS(Value *, n->n_in);
     for (int i = 0; i < n->n_in; i++)
@@ -93,10 +93,10 @@ static bool read_linear(Node *at, Value *v, Affine *l)
     if (!n || (v->type != F32 && v->type != I32))
         return false;
     if (is_op(n, "onnxcc", "Dequantize"))
-        return read_dequantize(n, l) && shape_same(*l->x->shape, *v->shape);
+        return read_dequantize(n, l) && shape_identical(*l->x->shape, *v->shape);
     if (moves_one(n))
         return read_moved(at, n, l);
-    if (n->n_in < 1 || !n->in[0] || !read_linear(at, n->in[0], l) || !shape_same(*l->x->shape, *v->shape))
+    if (n->n_in < 1 || !n->in[0] || !read_linear(at, n->in[0], l) || !shape_identical(*l->x->shape, *v->shape))
         return false;
     if (is_op(n, "", "Cast")) /* of integers, which it does not change */
         return !l->scale && (v->type == F32 || (type_is_int(l->x->type) && (!l->zero || type_is_int(l->zero->type))));
@@ -337,7 +337,7 @@ static Value *packed_reals(Node *n, const Pack *q, const Value *v, Type type, in
 static Value *spread(Node *n, Value *v, const Value *x)
 {
     v = one_if_equal(v);
-    if (!v || is_one(v) || shape_same(*v->shape, *x->shape))
+    if (!v || is_one(v) || shape_identical(*v->shape, *x->shape))
         return v;
     return inferred(make(n, "Expand", 2, v, make_dims(n, x->shape->rank, x->shape->dim)));
 }
@@ -352,7 +352,7 @@ static bool may_be_coded(Node *n, Value *v, Affine *l)
             declines(REWRITE_STORED, n, "%s is not codes, less a zero point and times a scale", remark_value(v)));
 }
 
-bool coded_panels(Node *n, Value *v, const Panels *p, Coded *c)
+bool pack_coded_panels(Node *n, Value *v, const Panels *p, Coded *c)
 {
     Pack q = {.p = p, .k = p->taps * p->cin, .panels = p->group * ((p->cout + TILE_PANEL - 1) / TILE_PANEL)};
     if (!may_be_coded(n, v, &q.l))
@@ -396,7 +396,7 @@ bool coded_panels(Node *n, Value *v, const Panels *p, Coded *c)
 Value *expanded_panels(Node *n, Value *v, const Panels *p)
 {
     Coded c;
-    if (!coded_panels(n, v, p, &c))
+    if (!pack_coded_panels(n, v, p, &c))
         return NULL;
     Value *y = make(n, "onnxcc.ExpandPanels", 3, c.w, c.scale, c.zero);
     coded_keep(y->def, &c);
@@ -463,7 +463,7 @@ static Value *in_blocks(Node *n, Value *v, const Shape *x, Shape split, int64_t 
         elements_store(v->type, (void *)(uintptr_t)t->data, 0, 1, 1, &a);
         return value_const(n->graph, provenance_splat(t, v));
     }
-    if (shape_same(*v->shape, *x))
+    if (shape_identical(*v->shape, *x))
         return one_of_blocks(n, v, split, block);
     Dim dim[MAX_RANK + 1];
     for (int k = 0, skip = x->rank - v->shape->rank; k < x->rank; k++)
@@ -502,14 +502,14 @@ static int64_t table_block(const Affine *l)
     int64_t block = row, bits = count * type_bits(l->x->type);
     bool whole = false;
     for (int i = 0; i < 2; i++)
-        if (is_per_block(part[i]) && shape_same(*part[i]->shape, *x)) {
+        if (is_per_block(part[i]) && shape_identical(*part[i]->shape, *x)) {
             block = block_in_rows(part[i], row, block);
             whole = true;
         }
     for (int i = 0; i < 2; i++)
         if (is_per_block(part[i]))
-            bits +=
-                tensor_count(part[i]->data) * type_bits(part[i]->type) / (shape_same(*part[i]->shape, *x) ? block : 1);
+            bits += tensor_count(part[i]->data) * type_bits(part[i]->type) /
+                    (shape_identical(*part[i]->shape, *x) ? block : 1);
     return bits > count * 24 ? -1 : whole ? block : 0;
 }
 
@@ -564,7 +564,7 @@ void coded_keep(Node *n, const Coded *c)
 
 bool coded_read(const Node *n, Coded *c)
 {
-    if (!attr_given(n, "kind"))
+    if (!attr_is_given(n, "kind"))
         return false;
 #define READ(type, field) c->field = attr_##type(n, #field);
     CODED_FIELDS(READ)

@@ -71,7 +71,7 @@ static Symbol *iteration_of(const Graph *g)
     return g->owner && node_attr(g->owner, "body") ? symbol_of(value_dim(g->in.at[0], 0)) : NULL;
 }
 
-bool text_output(Node *n, int i, Dim bytes)
+bool make_text_output(Node *n, int i, Dim bytes)
 {
     for (const Graph *g = n->graph; g; g = g->parent) {
         Symbol *iteration = iteration_of(g);
@@ -119,7 +119,7 @@ bool infer_same_shapes(Node *n)
         return false;
     Shape y = *out(n, 0)->shape;
     for (int i = 0; i < n->n_in; i++)
-        if (!shape_same(in_shape(n, i), y))
+        if (!shape_identical(in_shape(n, i), y))
             node_set_in(n, i, inferred(make(n, "Expand", 2, in(n, i), make_dims(n, y.rank, y.dim))));
     return true;
 }
@@ -132,7 +132,7 @@ static void concat_infer(Node *n)
     Shape y = in_shape(n, 0);
     set_out(n, 0, STR, y);
     n->out[0]->text = a + b;
-    text_output(n, 1, dim_mul(shape_count(y), D(a + b)));
+    make_text_output(n, 1, dim_mul(shape_count(y), D(a + b)));
 }
 
 static void concat_bind(Node *n)
@@ -164,7 +164,7 @@ static void print_infer(Node *n)
 {
     Type t = in_type(n, 0);
     int64_t max = t == F64 ? 24 : 20;
-    if (!text_output(n, 1, dim_mul(shape_count(in_shape(n, 0)), D(max))))
+    if (!make_text_output(n, 1, dim_mul(shape_count(in_shape(n, 0)), D(max))))
         return;
     set_out(n, 0, STR, in_shape(n, 0));
     n->out[0]->text = max;
@@ -226,7 +226,7 @@ static void normalizer_infer(Node *n)
     y.dim[y.rank - 1] = k > 0 ? reported_size(n, 0, NULL, max_count) : max_count;
     set_out(n, 0, STR, y);
     n->out[0]->text = max;
-    text_output(n, 1, dim_mul(count, D(max)));
+    make_text_output(n, 1, dim_mul(count, D(max)));
 }
 
 static void normalizer_bind(Node *n)

@@ -128,7 +128,7 @@ static void block_bind(Node *n, Shape deep, Shape wide, bool deep_to_wide)
 static void depth_to_space_bind(Node *n) { block_bind(n, in_shape(n, 0), *out(n, 0)->shape, true); }
 static void space_to_depth_bind(Node *n) { block_bind(n, *out(n, 0)->shape, in_shape(n, 0), false); }
 
-bool transpose_perm(const Node *n, int64_t *perm)
+bool is_transpose(const Node *n, int64_t *perm)
 {
     if (!n || n->op->infer != transpose_infer)
         return false;

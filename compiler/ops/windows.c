@@ -153,7 +153,7 @@ static void pool_in_steps(Node *n, const char *op)
         at = permuted(n, make(n, "Gather", 2, at, outer->out[1]), 3, columns, swap);
         at = make_reshape(n, at, y.rank, y.dim);
         replace_out(n, 1,
-                    attr_given(n, "storage_order") && attr_int(n, "storage_order") ? columns_first(n, at, x) : at);
+                    attr_is_given(n, "storage_order") && attr_int(n, "storage_order") ? columns_first(n, at, x) : at);
     }
     v = make_reshape(n, permuted(n, outer->out[0], 3, columns, swap), y.rank, y.dim);
     replace_out(n, 0, make_cast(n, v, own));

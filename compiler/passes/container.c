@@ -88,7 +88,7 @@ bool ctype_is_same(const ContainerType *a, const ContainerType *b)
         if (!ctype_is_same(a->item.at[i], b->item.at[i]))
             return false;
     if (a->form == TENSOR)
-        return shape_same(a->shape, b->shape);
+        return shape_identical(a->shape, b->shape);
     return !a->open || (a->max_count == b->max_count && a->rank == b->rank && a->min_rank == b->min_rank &&
                         !memcmp(a->size, b->size, sizeof *a->size * (size_t)(a->rank < 0 ? 0 : a->rank)) &&
                         !memcmp(a->fixed, b->fixed, sizeof *a->fixed * (size_t)(a->rank < 0 ? 0 : a->rank)));

@@ -89,7 +89,7 @@ int64_t text_bound(const Value *v);
 int64_t require_text_bound(Node *n, int i);
 /* Makes output i a buffer for the text of new strings. In a loop every iteration has a part of its own, which
  * persists. */
-bool text_output(Node *n, int i, Dim bytes);
+bool make_text_output(Node *n, int i, Dim bytes);
 /* Begin and end of the current iteration's part of that buffer, which is output 1. */
 void text_place(const Node *n, Dim *at, Dim *max);
 
@@ -118,7 +118,7 @@ int interface_groups(bool outputs, const InterfaceGroup **groups); /* in the mod
 bool interface_is_tensor(bool output, Name n); /* a tensor by itself, rather than a part of a container? */
 void container_drop_output(int i);             /* output i is none any more: those after it move up */
 /* The bounds of dimension k of an input's elements; false: no element has this dimension. */
-bool element_limits(const InterfaceGroup *group, int k, int64_t *min, int64_t *max);
+bool find_element_limits(const InterfaceGroup *group, int k, int64_t *min, int64_t *max);
 const ContainerType *
 group_sequence(const InterfaceGroup *group); /* the open sequence, which may be in an optional; or NULL */
 const char *container_note(bool output,

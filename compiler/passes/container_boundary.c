@@ -198,7 +198,7 @@ const ContainerType *group_sequence(const InterfaceGroup *group)
     return b && b->open ? b : NULL;
 }
 
-bool element_limits(const InterfaceGroup *group, int k, int64_t *min, int64_t *max)
+bool find_element_limits(const InterfaceGroup *group, int k, int64_t *min, int64_t *max)
 {
     const ContainerType *b = group_sequence(group);
     *min = b->fixed[k] ? b->size[k] : k < b->min_rank ? 0 : -1;

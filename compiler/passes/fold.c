@@ -147,7 +147,7 @@ static bool trace_branches(Value *v, Leaves *leaves, int depth)
         return false;
     Value *of[] = {a->g->out.at[v->def_i], b->g->out.at[v->def_i]};
     for (int k = 0; k < 2; k++)
-        if (!shape_same(*of[k]->shape, *v->shape) || !trace(of[k], leaves, depth + 1))
+        if (!shape_identical(*of[k]->shape, *v->shape) || !trace(of[k], leaves, depth + 1))
             return false;
     Tensor *t = tensor_symbolic(v->type, *v->shape);
     for (int e = 0; e < (int)tensor_count(t); e++)

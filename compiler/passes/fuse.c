@@ -147,7 +147,7 @@ static bool loops_fit(const Node *n, const Node *m)
         return declines(REWRITE_FUSE, n, "%s belongs to another graph", remark_node(m));
     if (!b)
         return declines(REWRITE_FUSE, n, "%s is no elementwise loop", remark_node(m));
-    if (!shape_same(*a->shape, *b->shape))
+    if (!shape_identical(*a->shape, *b->shape))
         return declines(REWRITE_FUSE, n, "%s broadcasts its result %s to %s", remark_node(m), shape_text(*a->shape),
                         shape_text(*b->shape));
     if (a->steps.n + b->steps.n > MAX_STEPS)
@@ -194,7 +194,7 @@ static bool is_table(const Node *n)
         return declines(REWRITE_TABLE, n, "it has %d inputs", l->n_in);
     if (type_bits(l->out[0]->type) != 8)
         return declines(REWRITE_TABLE, n, "its results, %s, do not have 8 bits", type_onnx(l->out[0]->type));
-    if (!shape_same(*l->in[0]->shape, *l->shape))
+    if (!shape_identical(*l->in[0]->shape, *l->shape))
         return declines(REWRITE_TABLE, n, "it broadcasts its input");
     if (l->steps.n < STEPS)
         return declines(REWRITE_TABLE, n, "with %d steps it is faster to compute", l->steps.n);
@@ -275,7 +275,7 @@ static bool read_tail(const Loop *l, const Value *x, Tail *t)
         (s->arg[0] == at || s->arg[1] == at)) {
         int other = s->arg[0] == at ? s->arg[1] : s->arg[0];
         t->why_not = "it adds a value of another shape or type";
-        if (other >= 0 || !shape_same(*l->in[~other]->shape, *l->shape) || l->in[~other]->type != x->type)
+        if (other >= 0 || !shape_identical(*l->in[~other]->shape, *l->shape) || l->in[~other]->type != x->type)
             return false;
         t->residual = l->in[~other];
         at = first++;
@@ -385,7 +385,7 @@ static bool is_tail(const Node *n, const Node *m)
     if (n->out[0]->type != F32 || l->out[0]->type != F32)
         return declines(REWRITE_EPILOGUE, n, "results of %s are %s, not float", remark_node(m),
                         type_onnx(l->out[0]->type));
-    if (!shape_same(*l->shape, *n->out[0]->shape))
+    if (!shape_identical(*l->shape, *n->out[0]->shape))
         return declines(REWRITE_EPILOGUE, n, "%s broadcasts its result %s to %s", remark_node(m),
                         shape_text(*n->out[0]->shape), shape_text(*l->shape));
     return true;

@@ -63,7 +63,7 @@ static void make_channels_last(Node *n)
 static bool is_from_channels_last(const Value *v)
 {
     int64_t perm[MAX_RANK], first[MAX_RANK];
-    if (!v || v->shape->rank < 3 || !transpose_perm(v->def, perm))
+    if (!v || v->shape->rank < 3 || !is_transpose(v->def, perm))
         return false;
     perm_first(v->shape->rank, first);
     return !memcmp(perm, first, sizeof *perm * (size_t)v->shape->rank);
@@ -104,7 +104,7 @@ bool permute_axis(Node *n, const int64_t *perm, int rank)
 static Value *operand(Node *n, Value *v, const int64_t *perm, int rank)
 {
     int64_t above[MAX_RANK];
-    bool undoes = v->shape->rank == rank && transpose_perm(v->def, above);
+    bool undoes = v->shape->rank == rank && is_transpose(v->def, above);
     for (int i = 0; i < rank && undoes; i++)
         undoes = perm[above[i]] == i;
     if (undoes)
@@ -128,7 +128,7 @@ static Value *operand(Node *n, Value *v, const int64_t *perm, int rank)
 /* Frees an unused transpose at once: every value may get one, and they would add up. */
 static void drop_unread(Node *n)
 {
-    if (transpose_perm(n, NULL) && !n->out[0]->uses.n)
+    if (is_transpose(n, NULL) && !n->out[0]->uses.n)
         node_free(n);
 }
 
@@ -158,7 +158,7 @@ static const Value *sink_worth(const Node *n)
         if (is_from_channels_last(v)) {
             through = v;
             saved++;
-        } else if (shape_same(*v->shape, *n->out[0]->shape))
+        } else if (shape_identical(*v->shape, *n->out[0]->shape))
             added++;
     }
     if (saved >= added)
@@ -183,7 +183,7 @@ static bool sink_through(Node *n)
     const Value *through = sink_worth(n);
     if (!through)
         return false;
-    transpose_perm(through->def, above);
+    is_transpose(through->def, above);
     for (int i = 0; i < rank; i++)
         inverse[above[i]] = i;
     if (!elementwise && !n->op->permute(n, inverse, rank))
@@ -205,15 +205,15 @@ static void merge_transposes(Node *n)
     int64_t p[MAX_RANK], q[MAX_RANK];
     Node *above = n->in[0]->def;
     int rank = n->in[0]->shape->rank;
-    if (!transpose_perm(n, p))
+    if (!is_transpose(n, p))
         return;
-    if (transpose_perm(above, q)) {
+    if (is_transpose(above, q)) {
         int64_t both[MAX_RANK];
         for (int i = 0; i < rank; i++)
             both[i] = q[p[i]];
         node_set_in(n, 0, above->in[0]);
         attr_set_ints(n, "perm", rank, both);
-        transpose_perm(n, p);
+        is_transpose(n, p);
         drop_unread(above);
     }
     int64_t last = -1;
@@ -226,7 +226,7 @@ static void merge_transposes(Node *n)
     }
     if (!view)
         return;
-    if (shape_same(*n->in[0]->shape, *n->out[0]->shape) &&
+    if (shape_identical(*n->in[0]->shape, *n->out[0]->shape) &&
         (!value_is_output(n->out[0]) ||
          declines(REWRITE_IDENTITY, n, "its result is an output, and has a buffer of its own"))) {
         provenance_gone(n, "its result is its input");
@@ -246,7 +246,7 @@ static void layout_graph(Graph *g)
         values_free();
         EACH_NESTED (inner, n)
             layout_graph(inner);
-        if (transpose_perm(n, NULL)) {
+        if (is_transpose(n, NULL)) {
             merge_transposes(n);
             continue;
         }
@@ -260,7 +260,7 @@ static void layout_graph(Graph *g)
             continue;
         /* The new transposes of n's inputs may follow others. */
         for (int i = 0; i < n->n_in; i++)
-            if (n->in[i] && transpose_perm(n->in[i]->def, NULL) && !n->in[i]->data)
+            if (n->in[i] && is_transpose(n->in[i]->def, NULL) && !n->in[i]->data)
                 merge_transposes(n->in[i]->def);
         next = n->next; /* continue with the transpose of its output */
     }

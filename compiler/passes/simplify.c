@@ -160,7 +160,7 @@ static bool is_small(const Value *v)
 
 static bool is_same_constant(const Value *a, const Value *b)
 {
-    if (!is_small(a) || !is_small(b) || a->type != b->type || !shape_same(*a->shape, *b->shape))
+    if (!is_small(a) || !is_small(b) || a->type != b->type || !shape_identical(*a->shape, *b->shape))
         return false;
     bool same = !memcmp(tensor_data(a->data), tensor_data(b->data), tensor_size(a->data));
     tensor_drop(a->data);
@@ -189,8 +189,8 @@ static bool is_same_node(const Node *a, const Node *b)
     const bool own_sizes = symbols_of(a) && symbols_of(b);
     for (int i = 0; i < a->n_out; i++)
         if (!a->out[i] != !b->out[i] ||
-            (a->out[i] &&
-             (a->out[i]->type != b->out[i]->type || !(own_sizes || shape_same(*a->out[i]->shape, *b->out[i]->shape)))))
+            (a->out[i] && (a->out[i]->type != b->out[i]->type ||
+                           !(own_sizes || shape_identical(*a->out[i]->shape, *b->out[i]->shape)))))
             return false;
     for (int i = 0; i < a->n_attr; i++)
         if (!is_same_attr(&a->attr[i], &b->attr[i]))
@@ -267,7 +267,7 @@ static void merge_duplicates(Graph *g)
 /* Removes a view with the shape and type of its input. */
 static void remove_identity(Node *n)
 {
-    if (!(n->op->flags & VIEW) || !n->out[0] || !shape_same(*n->in[0]->shape, *n->out[0]->shape) ||
+    if (!(n->op->flags & VIEW) || !n->out[0] || !shape_identical(*n->in[0]->shape, *n->out[0]->shape) ||
         n->in[0]->type != n->out[0]->type)
         return;
     if (value_is_output(n->out[0])) {
@@ -318,7 +318,7 @@ static bool follows_linear(const Node *n, const Value *x)
         return declines(REWRITE_SCALE, n, "the result of %s has other readers", remark_node(linear));
     if (linear->graph != n->graph)
         return declines(REWRITE_SCALE, n, "%s belongs to another graph", remark_node(linear));
-    if (!shape_same(*x->shape, *n->out[0]->shape) || x->shape->rank < 2)
+    if (!shape_identical(*x->shape, *n->out[0]->shape) || x->shape->rank < 2)
         return declines(REWRITE_SCALE, n, "it broadcasts the result of %s", remark_node(linear));
     return true;
 }
