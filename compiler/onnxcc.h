@@ -26,11 +26,15 @@
 /* passes/, with the operators of ops/ and gradient/: inline, infer, simplify, layout, bind, fuse. */
 #include "passes/passes.h"
 
+/* memory/: offsets in the arena. */
+#include "memory/plan.h"
+
 /* plain/: C for --target plain. */
 #include "plain/plain.h"
 
-/* memory/: offsets in the arena. emit/: the C, its header, the report; or the model's results by running it here. */
+/* emit/: the C, its header, the report; or the model's results by running it here. */
 #include "emit/eval.h"
 #include "emit/report.h"
 #include "emit/source.h"
-#include "memory/plan.h"
+
+/* verify/: the commands that build and run the C (onnxcc verify, size, stack, profile), which the library has not. */

@@ -282,17 +282,16 @@ const Node *report_deepest(Model *m);  /* whose call that is; NULL: none */
 const char *report_peak(Model *m);     /* "; peak: ..." the largest buffers at the arena's peak; for a comment */
 int64_t report_weights(const Node *n); /* bytes of the constants that n reads */
 
-const char *included_text(const char *file); /* of an #include in runtime-min/; NULL: it is none of its files */
-
-/* ---- embedded.c (made by the Makefile): the texts of runtime-min/ and templates/ --------------------------------- */
+/* ---- embedded.c (made by the Makefile): the files that onnxcc contains ------------------------------------------- */
 typedef struct Embedded {
     const char *name, *text;
 } Embedded;
 extern const Embedded embedded[];
 
 /* ---- texts.c ----------------------------------------------------------------------------------------------------- */
-struct Writer;        /* what emit.c knows of the files */
-typedef struct Hole { /* @NAME@ of a template: a text, or the function that prints it */
+const char *included_text(const char *file); /* of an #include in runtime-min/; NULL: it is none of its files */
+struct Writer;                               /* what emit.c knows of the files */
+typedef struct Hole {                        /* @NAME@ of a template: a text, or the function that prints it */
     const char *name, *text;
     void (*put)(Text *, struct Writer *);
     LineKind lines; /* what its lines are */

@@ -54,11 +54,11 @@ Graph *decided_branch(const Node *m, Value *const *in); /* the branch of an If w
 void control_vjp(Tape *p, Node *m);  /* accumulates the adjoints of the values that If or Loop m reads */
 bool defer_gather(Tape *p, Node *m); /* adds m to the tape's gathers, if it is one */
 
-/* Decomposes the recurrent node m, with these inputs, into a loop of ordinary nodes before n; out: its results. False:
- * m is no such node. */
+/* recurrent.c: decomposes the recurrent node m, with these inputs, into a loop of ordinary nodes before n; out: its
+ * results. False: m is no such node. */
 bool decompose_recurrent(Node *n, const Node *m, Value **in, Value **out);
 
-/* The same for other nodes without a gradient rule for some active input; decompose.c lists them. */
+/* decompose.c: the same for other nodes without a gradient rule for some active input, which it lists. */
 bool decompose(Node *n, Node *m, const bool *active, Value **out);
 bool decompose_attention(Node *n, Node *m, Value **out); /* attention.c */
 bool decompose_rotary(Node *n, Node *m, Value **out);
@@ -70,7 +70,7 @@ bool decompose_roi_align(Node *n, Node *m, Value **out);
 bool decompose_deform_conv(Node *n, Node *m, Value **out);
 bool decompose_resize_table(Node *n, Node *m, Value **out);
 
-/* Creates the nodes of a formula, whose syntax is in formulas.c. */
+/* formulas.c: creates the nodes of a formula, whose syntax is there. */
 Value *formula(const Vjp *b, const char *text);
 
 /* loops.c: new graphs and loops */

@@ -110,7 +110,7 @@ void bind_reported(Node *n)
 
 Dim reported_room(Dim size) { return symbol_of(size) ? D(symbol_of(size)->high) : size; }
 
-/* Op.pointwise: "leaky_relu @alpha", the function, then attributes to pass as literals. */
+/* Op.pointwise: "prelu @alpha", the function, then attributes to pass as literals. */
 static void bind_map_row(Node *n)
 {
     double literal[4];

@@ -1,4 +1,4 @@
-/* expr.h - the representation of expressions, for dim.c, dim_print.c, poly.c and symbol.c. */
+/* expr.h - the representation of expressions, for the files that compute sizes. */
 #pragma once
 
 #include "ir/dim.h"

@@ -15,12 +15,12 @@ static inline bool field_is_size(const Field *f) { return f->type >= FIELD_idx &
 
 /* A kernel instantiated for the compiler itself (rt.c); found by kernel_find. */
 struct Kernel {
-    const char *name; /* "cast" */
+    const char *name; /* "softmax" */
     Type t, u;        /* u == NO_TYPE: the kernel has one type parameter */
     int n_arg, n_in, flags;
     bool fallible;
     int (*run)(void *const *arg, const void *params);
-    const char *header; /* "cast.h" */
+    const char *header; /* "softmax.h" */
 };
 const Kernel *kernel_find(const char *name, Type t, Type u);
 #define KERNEL_SIZES(k) (((k)->flags >> 4) & 15)

@@ -16,8 +16,8 @@ typedef struct Coded {
     double scale_all, zero_all;
 } Coded;
 
-/* Packs v's elements as panels of codes. False: they are no codes of fewer bits, dequantised or cast, or panels of codes
- * would not be much smaller than those of floats. */
+/* Packs v's elements as panels of codes. False: they are no codes of fewer bits, dequantised or cast, or panels of
+ * codes would not be much smaller than those of floats. */
 bool pack_coded_panels(Node *n, Value *v, const Panels *p, Coded *c);
 /* The same weights, packed as panels of floats at run time; NULL: v's elements are no such codes. */
 Value *expanded_panels(Node *n, Value *v, const Panels *p);

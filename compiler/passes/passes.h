@@ -11,6 +11,12 @@ void taps_inside(const Model *m, Names *to);
 /* The value that --from T names, if its type is not declared in full; else NULL. */
 Value *cut_unknown(const Model *m, const char *tensor);
 
+/* training.c */
+void join_training(Model *m); /* with --training: makes the model's graph one of entry points */
+/* The random-number generator of a training model, a state variable: the seed, and the number of calls that drew. The
+ * first call adds it, as the last variable. NULL: g is not part of a training model. */
+Value *training_generator(Graph *g);
+
 /* inline.c */
 Graph *graph_copy(Graph *g, Node *owner); /* a copy of a nested graph */
 /* A copy of n at the end of g; it, and the graphs in it, read to[i] for from[i]. */
@@ -20,19 +26,13 @@ void graph_append(Graph *g, Graph *from, Map *values);
 void bind_named(Model *m);       /* attributes that name values of the graph become inputs */
 void inline_functions(Model *m); /* replaces calls of functions by their bodies */
 
-/* training.c */
-void join_training(Model *m); /* with --training: makes the model's graph one of entry points */
-/* The random-number generator of a training model, a state variable: the seed, and the number of calls that drew. The
- * first call adds it, as the last variable. NULL: g is not part of a training model. */
-Value *training_generator(Graph *g);
-
 /* fold.c */
 void fold(Node *n);         /* folds the results of an inferred node if they are known */
 void trace_value(Value *v); /* v determines a size: makes its elements expressions if possible */
 
 /* bounds.c */
 void check_bounds(const Model *m);    /* reports sizes without an upper bound, with the options that bound them */
-bool bounds_apply(Dim d);             /* has d a bound, or gets one by --all-dims='<=N'? */
+bool bounds_apply(Dim d);             /* has d a bound? --all-dims='<=N' gives it one */
 void bounds_help(Dim d);              /* after an error: suggests bounds of the symbols in d that have none */
 void bounds_help_all(const Model *m); /* after such errors: one line with the options for all sizes that are open */
 /* The size to suggest for the open dimensions of inputs, but for the first ones, which are `first`; adds the names of

@@ -1,5 +1,5 @@
-/* parse.h - the interface between the files that read a model: parse.c, parse_graph.c, parse_attr.c, parse_names.c,
- * parse_notes.c, parse_tensor.c, parse_type.c, external.c. */
+/* parse.h - the interface between the files that read a model: parse.c, parse_attr.c, parse_data.c, parse_graph.c,
+ * parse_names.c, parse_notes.c, parse_tensor.c, parse_type.c, external.c. */
 #pragma once
 
 #include "onnx.pb.h"
