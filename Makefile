@@ -189,13 +189,14 @@ setup:
 
 # Every folder of tests has an .mk file, which adds NAME to TESTS and defines the target test-NAME; that prints failures,
 # then "NAME: N passed, N failed". T=Softmax, T=read/external, T=test_softmax_axis_1: every test of one subject (tests/find.py).
-# SHARED: what several groups need, made before them, as they run at the same time.
+# SHARED: what several groups need, made before them, as they run at the same time (find.py makes it if a subject has several).
 TESTS =
 SHARED = sanitized $(B)/include/onnxcc
 include $(sort $(wildcard tests/*/*.mk))
 test: setup
 	@$(MAKE) --no-print-directory -j$$(nproc) all $(if $(T),,$(SHARED))
 	@export B=$(B); $(if $(T),$(PYTHON) tests/find.py $(CACHE) '$(T)',tests/run $(TESTS))
+shared: all $(SHARED)
 
 # The same with every test as C, too; takes hours.
 test-all:
@@ -227,4 +228,4 @@ clean:
 
 include packaging/packages.mk
 -include $(OBJECTS:.o=.d) $(HOST_KERNELS:.o=.d) $(LIBRARY:.o=.d) $(B)/portable/numpy.d
-.PHONY: all clean demo format install portable sanitized setup stack table test uninstall
+.PHONY: all clean demo format install portable sanitized setup shared stack table test uninstall

@@ -4,7 +4,7 @@
                                         the specification
   read/external, read                   a part of the compiler, or a folder of it: the tests with `Parts: read/external` at the head
                                         of their file; ops/softmax: all operators in it
-Each group of tests then runs by its own target; tests/run adds up."""
+Each group of tests then runs by its own target, after what several of them need is built; tests/run adds up."""
 import collections
 import fnmatch
 import json
@@ -139,6 +139,8 @@ def main(cache, what):
         print(f"make test-{w}" if len(w) < 200 else f"make test-{w[:200]}...", flush=True)
     if not words:
         raise SystemExit(f"find.py: no test says that it is of {what}")
+    if len(words) > 1:
+        subprocess.run(["make", "--no-print-directory", f"-j{os.cpu_count()}", "shared"], check=True)
     os.execv(HERE / "run", [HERE / "run", *words])
 
 
