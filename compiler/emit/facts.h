@@ -63,14 +63,19 @@ typedef struct Facts {
     const ObjectFacts *object; /* NULL: not compiled */
 } Facts;
 
+/* facts.c */
 const Facts *find_facts(Model *m);
-const Ticks *read_ticks(int steps);             /* ticks.c: of --ticks; NULL: none */
-const ObjectFacts *read_object(const Model *m); /* object.c: of --object; NULL: none */
-double ticks_of(const Facts *f, int step);      /* of one run */
-/* With --training: is a new value of s in the arena while s still has the old one, in init or a step? */
-bool is_kept_twice(const Model *m, const Variable *s);
 int64_t facts_ram(const Facts *f);   /* arena, inputs, outputs, states and stack */
 int64_t facts_flash(const Facts *f); /* weights and, where it is known, code */
+/* With --training: is a new value of s in the arena while s still has the old one, in init or a step? */
+bool is_kept_twice(const Model *m, const Variable *s);
+
+/* ticks.c */
+const Ticks *read_ticks(int steps);        /* of --ticks; NULL: none */
+double ticks_of(const Facts *f, int step); /* of one run */
+
+/* object.c */
+const ObjectFacts *read_object(const Model *m); /* of --object; NULL: none */
 
 /* report_json.c: pieces of JSON that the report and the map share. */
 void json_string(Text *t, const char *key, Name n);
@@ -78,7 +83,10 @@ void json_number(Text *t, const char *key, int64_t n); /* these two after anothe
 void json_numbers(Text *t, const char *key, const Numbers *list);
 void json_shape(Text *t, const Shape *s);
 void json_tensor(Text *t, const TensorFacts *x);
+void report_json(Text *t, const Facts *f); /* the whole */
 
+/* report_text.c */
 void report_text(Text *t, const Facts *f);
-void report_json(Text *t, const Facts *f);
+
+/* report_html.c */
 void report_html(Text *t, const Facts *f);

@@ -60,12 +60,18 @@ bool decompose_recurrent(Node *n, const Node *m, Value **in, Value **out);
 
 /* decompose.c: the same for other nodes without a gradient rule for some active input, which it lists. */
 bool decompose(Node *n, Node *m, const bool *active, Value **out);
-bool decompose_attention(Node *n, Node *m, Value **out); /* attention.c */
+
+/* attention.c */
+bool decompose_attention(Node *n, Node *m, Value **out);
 bool decompose_rotary(Node *n, Node *m, Value **out);
 bool decompose_linear_attention(Node *n, Node *m, Value **out);
-bool decompose_svm_probability(Node *n, Node *m, Value **out); /* numeric.c */
+
+/* numeric.c */
+bool decompose_svm_probability(Node *n, Node *m, Value **out);
 bool decompose_frames(Node *n, Node *m, Value **out);
-bool decompose_grid_sample(Node *n, Node *m, Value **out); /* sample.c */
+
+/* sample.c */
+bool decompose_grid_sample(Node *n, Node *m, Value **out);
 bool decompose_roi_align(Node *n, Node *m, Value **out);
 bool decompose_deform_conv(Node *n, Node *m, Value **out);
 bool decompose_resize_table(Node *n, Node *m, Value **out);

@@ -210,6 +210,27 @@ def headers_declare(files, defined):
             find(file, 1, f"{symbol} is declared in {sorted(headers) or 'no header'}")
 
 
+def headings_are_true(files, defined):
+    """Under a heading /* file.c */ or /* file.c: ... */ a header declares what that file defines."""
+    for file, text in files.items():
+        current = None
+        for i, line in enumerate(text.split("\n") if re.fullmatch(r"compiler/(\w+/)?\w+\.h", file) else (), 1):
+            heading = re.match(r"/\* (\w+\.c)(?: \*/|:)", line)
+            current = f"{os.path.dirname(file)}/{heading[1]}" if heading else current
+            for name in re.findall(r"\b(\w+)\(", without_comments(line)) if current and not line.startswith((" *", "/*")) else ():
+                if defined.get(name, current) != current:
+                    find(file, i, f"{name} is under the heading of {current}, but in {defined[name]}")
+
+
+def contents_are_whole(files):
+    """onnxcc.h includes each header of a folder that a file of a later folder includes."""
+    listed = re.findall(r'^#include "(.+)"', files["compiler/onnxcc.h"], re.M)
+    for file, text in files.items():
+        for header in re.findall(r'^#include "(\w+/\w+\.h)"', text, re.M) if re.fullmatch(r"compiler/(\w+/)?\w+\.[ch]", file) else ():
+            if f"compiler/{header}" in files and layer(f"compiler/{header}") < layer(file) and header not in listed:
+                find("compiler/onnxcc.h", 1, f"lacks {header}, which {file} includes")
+
+
 def runtime_symbols():
     """The undefined symbols of the library."""
     lines = subprocess.run(["nm", f"{B}/libonnxcc-rt.a"], cwd=ROOT, capture_output=True, text=True).stdout.splitlines()
@@ -320,6 +341,8 @@ symbols, wanted = compiler_symbols(files)
 symbols_go_down(symbols, wanted)
 no_circles(files, symbols, wanted)
 headers_declare(files, symbols)
+headings_are_true(files, symbols)
+contents_are_whole(files)
 runtime_symbols()
 for cc in ("gcc", "clang-14"):
     build(f"onnxcc by {cc}", f"{sys.argv[1]} B={B}/lint-{cc} CC={cc} {B}/lint-{cc}/onnxcc")

@@ -67,7 +67,7 @@ static void random_ones_do_not_overlap(void **state)
 }
 
 /* Rectangles that fill 0..1024 of memory without a gap, cut from one by halving: the bound is reachable. */
-static int cut(Buffer *b, int n, Buffer r, int depth)
+static int halves(Buffer *b, int n, Buffer r, int depth)
 {
     bool by_time = pick(2) && r.to > r.from;
     if (!depth || (!by_time && r.size < 2)) {
@@ -82,8 +82,8 @@ static int cut(Buffer *b, int n, Buffer r, int depth)
         p.size = 1 + pick(r.size - 1);
         q.size = r.size - p.size;
     }
-    n = cut(b, n, p, depth - 1);
-    return cut(b, n, q, depth - 1);
+    n = halves(b, n, p, depth - 1);
+    return halves(b, n, q, depth - 1);
 }
 
 static void cut_ones_reach_the_bound(void **state)
@@ -93,7 +93,7 @@ static void cut_ones_reach_the_bound(void **state)
     seed = 2;
     for (int round = 0; round < all; round++) {
         Buffer b[256];
-        int n = cut(b, 0, (Buffer){0, 199, 1024, 0}, 4 + round % 3);
+        int n = halves(b, 0, (Buffer){0, 199, 1024, 0}, 4 + round % 3);
         reached += placed(b, n) == 1024;
     }
     assert_true(reached >= all - 2);
