@@ -1,5 +1,5 @@
 /* windows.c - vjp rules of operators with windows over images: convolutions, pools, LRN, Col2Im. */
-#include "ir/spatial.h"
+#include "ops/blocks.h"
 #include "gradient.h"
 
 /* ---- windows ----------------------------------------------------------------------------------------------------- */

@@ -36,9 +36,6 @@ bool windows_read(Node *n, const Image *m, const int64_t *kernel, Windows *w);
  * padded: a part of the output may need pixels outside of the input. */
 bool windows_read_transposed(Node *n, const Image *m, const int64_t *kernel, Windows *w);
 
-/* The image that Col2Im computes, as the input of a convolution whose kernel is one block (ops/col2im.c). */
-bool col2im_read(Node *n, Image *m, Windows *w, Dim *block);
-
 /* An attribute with an integer per spatial axis, into these elements of v[AXES]; other elements, and absent ones:
  * `otherwise`. */
 bool read_spatial_ints(Node *n, const Image *m, const char *attr, int64_t otherwise, int64_t low, int64_t *v);

@@ -1,7 +1,7 @@
 /* col2im.c - Col2Im. */
 #include "gradient/gradient.h"
-#include "ir/spatial.h"
-#include "passes/container.h"
+#include "blocks.h"
+#include "texts.h"
 #include "col2im.h"
 
 static Dim product(const Dim *of, int from) { return shape_product(shape_of(AXES, of), from, AXES); }

@@ -1,7 +1,7 @@
 /* select.c - TopK; NonZero, Compress, Unique, whose output size depends on the data; Where of strings and complex
  * numbers. */
 #include "ir/call.h"
-#include "passes/container.h"
+#include "texts.h"
 #include "select.h"
 #include "topk.h"
 

@@ -7,6 +7,7 @@
 #include "passes/passes.h"
 #include "decimal.h"
 #include "text.h"
+#include "texts.h"
 #include "tokenize.h"
 
 /* ---- bounds of strings ------------------------------------------------------------------------------------------- */

@@ -80,18 +80,8 @@ Value *container_placeholder(Node *n,
 void container_flatten(Value *v, Values *to);         /* appends its components in order */
 Value *container_rebuild(Graph *g, const ContainerType *b, Value *const **from); /* the inverse; advances *from */
 
-/* Expands all inputs of n to the shape that they broadcast to; false: they do not, reported. */
-bool infer_same_shapes(Node *n);
-
 /* For strings: upper bound of an element's bytes; INT64_MAX: none. */
 int64_t text_bound(const Value *v);
-/* The same for input i; without a bound, reports an error and returns -1. */
-int64_t require_text_bound(Node *n, int i);
-/* Makes output i a buffer for the text of new strings. In a loop every iteration has a part of its own, which
- * persists. */
-bool make_text_output(Node *n, int i, Dim bytes);
-/* Begin and end of the current iteration's part of that buffer, which is output 1. */
-void text_place(const Node *n, Dim *at, Dim *max);
 
 /* Control flow passes only tensors. These replace containers by their components: in the outputs of the nested graph g
  * from `first` on, as ctype[i]; */

@@ -24,7 +24,7 @@ FOLDERS = {"base": 0, "ir": 1, "read": 2, "passes": 3, "ops": 3, "gradient": 3, 
 RECURSIVE = ["read/parse_attr read/parse_graph", "gradient/control gradient/gradient", "plain/parse plain/parse_top"]
 # Headers that declare functions of files in other folders: services of the passes that schemas may use (ops.h), and what the passes need
 # from the files that may name operators.
-SERVICES = {"ir/ops.h", "ir/spatial.h", "passes/alternatives.h", "passes/container.h"}
+SERVICES = {"ir/ops.h", "passes/alternatives.h", "passes/container.h"}
 VECTOR_INCLUDES = re.compile(r"\w+intrin\.h|arm_(neon|mve|acle)\.h|wasm_simd128\.h")
 found = {}
 
