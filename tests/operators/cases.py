@@ -20,11 +20,9 @@ import attentions
 import axes
 import containers
 import corners
-import differences
 import exporters
 import fused
 import gates
-import gradient_decompose
 import gradients
 import gradients_control
 import gradients_each
@@ -40,6 +38,7 @@ import words
 from cache import generated
 from message import write_test
 
+TESTS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 rng = np.random.default_rng(0)
 
 
@@ -725,15 +724,8 @@ def add_experimental(c):
 def main():
     folder = os.path.abspath(sys.argv[1])
     onnxruntime.set_default_logger_severity(4)
-    sources = [__file__, attentions.__file__, axes.__file__, containers.__file__, corners.__file__, gradients.__file__, gradient_decompose.__file__,
-               gradients_control.__file__, gradients_each.__file__, gradients_numeric.__file__, gradients_open.__file__, instances.__file__,
-               pairs.__file__, differences.__file__,
-               exporters.__file__,
-               fused.__file__,
-               gates.__file__,
-               nchwc.__file__,
-               plain.__file__,
-               quantized.__file__, words.__file__]
+    own = [os.path.abspath(m.__file__) for m in list(sys.modules.values()) if getattr(m, "__file__", None)]
+    sources = sorted(f for f in own if f.startswith(TESTS))
     with generated(folder, sources, f"onnx {onnx.__version__}", f"onnxruntime {onnxruntime.__version__}") as new:
         if not new:
             return
