@@ -1,5 +1,6 @@
 """Checks the repository's rules in the files and in what is built from them: walls.py MAKE. Prints each violation as
 file:line: rule, then "lint: N passed, N failed" (a file or a build passes if it has no violation)."""
+import fnmatch
 import json
 import os
 import pathlib
@@ -231,6 +232,24 @@ def contents_are_whole(files):
                 find("compiler/onnxcc.h", 1, f"lacks {header}, which {file} includes")
 
 
+def internals_are_whole(files, page):
+    """The table of docs/internals.md names each file of the compiler, but for the operators' and gradient's, and no others. In it `a/b.c`,
+    `c.c` are of one folder, as are those after `a/`: ...; a semicolon ends that, and `a/` alone is the whole folder."""
+    there, named = {f[9:] for f in files if re.fullmatch(r"compiler/(\w+/)?\w+\.(c|h|def)", f)}, set()
+    for cell in re.findall(r"^\| (`.*?) \|", page, re.M):
+        for part in cell.split(";"):
+            folder = ""
+            for name, colon in re.findall(r"`(.+?)`(:?)", part):
+                folder, of_it = (name[:name.index("/") + 1], name) if "/" in name else (folder, folder + name)
+                found = fnmatch.filter(there, of_it + "*" * of_it.endswith("/"))
+                named |= set() if colon else {re.sub(r"\.\w+$", "", f) for f in found}
+                if not found and not name.startswith("runtime-"):
+                    find("docs/internals.md", 1, f"there is no {of_it} in compiler/")
+    for file in sorted(there):
+        if file.endswith(".c") and file[:-2] not in named and not f"compiler/{file}".startswith(FAMILIES):
+            find("docs/internals.md", 1, f"the table lacks {file}")
+
+
 def runtime_symbols():
     """The undefined symbols of the library."""
     lines = subprocess.run(["nm", f"{B}/libonnxcc-rt.a"], cwd=ROOT, capture_output=True, text=True).stdout.splitlines()
@@ -343,6 +362,7 @@ no_circles(files, symbols, wanted)
 headers_declare(files, symbols)
 headings_are_true(files, symbols)
 contents_are_whole(files)
+internals_are_whole(files, files["docs/internals.md"])
 runtime_symbols()
 for cc in ("gcc", "clang-14"):
     build(f"onnxcc by {cc}", f"{sys.argv[1]} B={B}/lint-{cc} CC={cc} {B}/lint-{cc}/onnxcc")
