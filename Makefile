@@ -101,8 +101,8 @@ $(B)/rt/%.o: runtime-min/%.h runtime-min/rt.c Makefile | $(B)/rt
 	$(MAKES)
 	$(CC) -O2 $(KERNEL_CFLAGS) -ffreestanding -ffunction-sections -DKERNELS='"$*.h"' -MMD -MP -c -o $@ runtime-min/rt.c
 
-$(B)/onnxcc-codecs.o: runtime-hosted/codecs.c $(RT_HEADERS) | $(B)
-	$(CC) $(CFLAGS) -fPIC -std=gnu99 $(WARN) -Wno-missing-prototypes -iquote runtime-min $(shell pkg-config --cflags $(CODEC_LIBS)) -c -o $@ $<
+$(B)/onnxcc-codecs.o: runtime-hosted/codecs.c Makefile | $(B)
+	$(CC) $(CFLAGS) -fPIC -std=gnu99 $(WARN) -Wno-missing-prototypes -iquote runtime-min $(shell pkg-config --cflags $(CODEC_LIBS)) -MMD -MP -c -o $@ $<
 
 $(B)/onnx.pb.c $(B)/onnx.pb.h &: proto/onnx.proto proto/onnx.options | $(B)
 	nanopb_generator.py --quiet -I proto -D $(B) onnx.proto
