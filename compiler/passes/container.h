@@ -12,7 +12,8 @@
 
 typedef VEC(Value *) Values;
 
-/* The type of a container or of a tensor in one. In names: ctype. */
+/* The type of a container or of a tensor in one, as inferred: with the lengths, bounds and parts that a declared type
+ * (TypeDesc) lacks. In names: ctype. */
 typedef struct ContainerType {
     Form form;    /* TENSOR, SEQUENCE, OPTIONAL; MAP: a map, or a sequence of them */
     Type type;    /* of the elements */
