@@ -1,4 +1,4 @@
-/* arguments.c - parses the command line into this run's Options. */
+/* arguments.c - parses the command line into this session's Options. */
 #include "arguments.h"
 
 #include <ctype.h>
@@ -19,7 +19,7 @@
 
 /* The same as usage, with a suggestion. */
 #define usage_near(near, code, ...)                                                                                    \
-    (message_at(SAY_USAGE, "", code, __VA_ARGS__), nearest_help(near), stop_run(EXIT_USAGE))
+    (message_at(SAY_USAGE, "", code, __VA_ARGS__), nearest_help(near), leave_session(EXIT_USAGE))
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
@@ -534,7 +534,7 @@ static void read_model_word(const char *s, const Words *w)
         return;
     }
     if (opt()->model && error_count()) /* perhaps the value of an option that was not understood */
-        stop_run(EXIT_USAGE);
+        leave_session(EXIT_USAGE);
     if (opt()->model)
         usage_as("ARG-03", "one model at a time: '%s' and '%s' were given", opt()->model, s);
     opt()->model = s;
@@ -656,12 +656,12 @@ static void check_words(void *words)
     check_output();
 }
 
-/* Calls f(arg). A wrong option does not end the run yet, so that the words after it are checked, too. */
+/* Calls f(arg). A wrong option does not end the session yet, so that the words after it are checked, too. */
 static void try_words(void (*f)(void *), void *arg)
 {
     const int code = error_catch(f, arg);
     if (code && code != EXIT_USAGE)
-        stop_run(code);
+        leave_session(code);
 }
 
 void read_arguments(const char *const *word, Caller caller)
@@ -682,6 +682,6 @@ void read_arguments(const char *const *word, Caller caller)
         try_words(check_words, &w);
     if (error_count()) {
         note_help("onnxcc --help lists the options");
-        stop_run(EXIT_USAGE);
+        leave_session(EXIT_USAGE);
     }
 }

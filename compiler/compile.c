@@ -74,7 +74,7 @@ static void run_stage(const struct Stage *s, Model *m)
         stop_on_new_errors(errors);
     if (opt()->verbose)
         print_stage(s->name, start, m);
-    if (error_count()) /* of nodes that were refused; infer ends the run */
+    if (error_count()) /* of nodes that were refused; infer ends the session */
         return;
     if (opt()->dump && s->letter && strchr(opt()->dump, s->letter))
         dump_model(m, s->name);

@@ -1,4 +1,4 @@
-/* library.c - the library's interface (libonnxcc.h): a call is one run, on a thread and a stack of its own. */
+/* library.c - the library's interface (libonnxcc.h): a call is one session, on a thread and a stack of its own. */
 #include "libonnxcc.h"
 
 #include "arguments.h"

@@ -1,4 +1,4 @@
-/* main.c - the command: one run, by the words of the command line. */
+/* main.c - the command: one session, by the words of the command line. */
 #include <malloc.h>
 
 #include "arguments.h"

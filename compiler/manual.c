@@ -205,7 +205,7 @@ void print_explanation(const char *code)
     if (!t.n) {
         message_at(SAY_USAGE, "", "ARG-02", "--explain %s: no message has this code", code);
         nearest_help(&near);
-        stop_run(EXIT_USAGE);
+        leave_session(EXIT_USAGE);
     }
     fputs(t.s, stdout);
     process_done();

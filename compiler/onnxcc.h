@@ -1,8 +1,8 @@
-/* onnxcc.h - the table of contents: the folders of the compiler, each with the headers that other folders include; each uses
- * only those before it. The first line of a header says what it declares. */
+/* onnxcc.h - the table of contents: the folders of the compiler, each with the headers that other folders include; each
+ * uses only those before it. The first line of a header says what it declares. */
 #pragma once
 
-/* base/: the state, memory, names and texts of a run; messages; options; files. */
+/* base/: the state, memory, names and texts of a session; messages; options; files. */
 #include "base/codes.h"
 #include "base/compare.h"
 #include "base/depend.h"

@@ -1,6 +1,6 @@
-/* probe.c - probes: separate runs that infer the model before it is compiled. They find the types of --from, the sizes
- * of dimensions that cannot have the N of --all-dims=N, and which tensors inside of nodes can be outputs (--tap). A
- * probe may fail; it leaves nothing but its result. */
+/* probe.c - probes: separate sessions that infer the model before it is compiled. They find the types of --from, the
+ * sizes of dimensions that cannot have the N of --all-dims=N, and which tensors inside of nodes can be outputs (--tap).
+ * A probe may fail; it leaves nothing but its result. */
 #include "probe.h"
 
 #include <stdlib.h>

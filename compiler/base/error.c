@@ -56,7 +56,7 @@ static void say_all(const Deferred *h)
         say(&h->list.at[i]);
 }
 
-/* Prints all deferred messages: they may explain the error that ends the run. */
+/* Prints all deferred messages: they may explain the error that ends the session. */
 static void show_deferred(void)
 {
     Diagnostics *const d = diagnostics();
@@ -125,7 +125,7 @@ static Kind *kind_of(const char *format, const char *code, bool warning)
     return &e->kinds.at[e->kinds.n - 1];
 }
 
-/* s, escaped for a terminal and cut at MAX_BYTES; valid until the run ends. */
+/* s, escaped for a terminal and cut at MAX_BYTES; valid until the session ends. */
 static const char *persistent(const char *s, size_t n)
 {
     Text safe = {0};
@@ -299,7 +299,7 @@ void stop_on_errors(void)
             say_hidden(kind);
     say_sum(e);
     show_deferred();
-    stop_run(EXIT_MODEL);
+    leave_session(EXIT_MODEL);
 }
 
 void stop_on_new_errors(int before)

@@ -21,10 +21,10 @@ void warn_about(Warning kind, const char *path, const char *code, const char *fo
     __attribute__((format(printf, 4, 5)));
 #define note_help(...) note_help_text(text_format(__VA_ARGS__)) /* a help: line after the last message */
 void note_help_text(const char *s);
-void stop_on_errors(void);           /* ends the run (exit 1) if any error was counted */
+void stop_on_errors(void);           /* ends the session (exit 1) if any error was counted */
 void stop_on_new_errors(int before); /* ... if more than `before` were: later stages go on after the others */
 #define usage(...) usage_as("ARG-02", __VA_ARGS__)
-#define usage_as(code, ...) (message_at(SAY_USAGE, "", code, __VA_ARGS__), stop_run(EXIT_USAGE))
+#define usage_as(code, ...) (message_at(SAY_USAGE, "", code, __VA_ARGS__), leave_session(EXIT_USAGE))
 const char *printable(Name n); /* escaped for a terminal; a long name is cut */
 /* Appends s; characters that could move the cursor or forge a line become \xNN. Idempotent. lines: \n is kept. */
 void text_printable(Text *t, const char *s, size_t n, bool lines);

@@ -1,4 +1,4 @@
-/* fail.c - the calls that end a run. */
+/* fail.c - the calls that end a session. */
 #include "base/fail.h"
 
 #include <setjmp.h>
@@ -27,7 +27,7 @@ const char *error_file(void) { return failing()->file; }
 void error_set_file(const char *file) { failing()->file = file; }
 void before_failing(const BeforeFailing *calls) { failing()->before = calls; }
 
-void stop_run(int code)
+void leave_session(int code)
 {
     if (failing()->exit)
         longjmp(*failing()->exit, code);
@@ -77,7 +77,7 @@ static _Noreturn void end_with(int exit_code, const Message *m)
 {
     flush();
     say_message(m);
-    stop_run(exit_code);
+    leave_session(exit_code);
 }
 
 void fail_as(int exit_code, const char *code, const char *format, ...)
@@ -97,7 +97,7 @@ void fail_as(int exit_code, const char *code, const char *format, ...)
     end_with(exit_code, &(Message){SAY_ERROR, code, place, s, path});
 }
 
-void end_run(int exit_code, Severity severity, const char *code, const char *format, ...)
+void fail_session(int exit_code, Severity severity, const char *code, const char *format, ...)
 {
     char s[LONGEST + 128];
     va_list args;

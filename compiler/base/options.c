@@ -1,4 +1,4 @@
-/* options.c - the options of this run. */
+/* options.c - the options of this session. */
 #include "base/options.h"
 
 #include <string.h>

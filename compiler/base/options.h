@@ -1,4 +1,4 @@
-/* options.h - the options of a run, which the command line or the library's caller sets. */
+/* options.h - the options of a session, which the command line or the library's caller sets. */
 #pragma once
 
 #include "base/error.h"

@@ -9,12 +9,12 @@
 typedef struct Output Output;
 
 Output *output_open(const char *file);   /* "-": standard output; fails with exit 3 */
-void output_folder(const char *folder);  /* makes it where it is not there; removed with the outputs if the run fails */
+void output_folder(const char *folder);  /* makes it where it is not there; removed with the outputs on failure */
 bool output_is_stdout(const char *file); /* "-", or a link to it, such as /dev/stdout */
 bool output_is_stream(const char *file); /* "-", a device or a pipe: nothing lies beside it */
 /* The files opened so far that are no streams. */
 const char *const *output_files(int *n);
-/* From now on no file of this run is written to disk: output_commit passes each to `take`. */
+/* From now on no file of this session is written to disk: output_commit passes each to `take`. */
 void output_to(void (*take)(const char *file, const void *bytes, size_t n, void *arg), void *arg);
 void output_spare(int fd);              /* an input file: output_open refuses to overwrite it (exit 2) */
 Output *output_spool(const char *near); /* a temporary file in the folder of `near`, to be copied by output_append */

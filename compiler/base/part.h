@@ -1,12 +1,14 @@
-/* part.h - the parts of the state of one run, which is one block of memory that the run owns. Each file declares its
- * private part of it; the compiler has no other mutable static data, so runs cannot affect each other. */
+/* part.h - the parts of the state of one session, which is one block of memory that the session owns. Each file
+ * declares its private part of it; the compiler has no other mutable static data, so sessions cannot affect each
+ * other. */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* PART(struct Table, table); declares table(), a pointer to this run's struct Table, which is zero when the run begins.
- * It also declares a constant that is never read: its offset in its section is the part's offset in the block. */
+/* PART(struct Table, table); declares table(), a pointer to this session's struct Table, which is zero when the session
+ * begins. It also declares a constant that is never read: its offset in its section is the part's offset in the
+ * block. */
 #define PART(T, part)                                                                                                  \
     static IN_PARTS(T, part);                                                                                          \
     PART_AT(T, part)
@@ -20,5 +22,5 @@
 #define PART_AT(T, part)                                                                                               \
     static inline T *part(void) { return (T *)((uintptr_t)&part##_part + session_distance); }
 
-/* Distance in bytes from the section to this thread's block; 0: no run. */
+/* Distance in bytes from the section to this thread's block; 0: no session. */
 extern _Thread_local uintptr_t session_distance;

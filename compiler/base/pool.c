@@ -1,4 +1,4 @@
-/* pool.c - the memory of a run. */
+/* pool.c - the memory of a session. */
 #include "base/pool.h"
 #include "base/fail.h"
 

@@ -1,4 +1,4 @@
-/* pool.h - the memory of a run, and growing arrays in it. */
+/* pool.h - the memory of a session, and growing arrays in it. */
 #pragma once
 
 #include <stddef.h>
@@ -6,7 +6,8 @@
 
 #include "base/part.h"
 
-/* Zeroed memory, valid until pool_free or the run's end; never NULL (out of memory ends the run with a message). */
+/* Zeroed memory, valid until pool_free or the session's end; never NULL (out of memory ends the session with a
+ * message). */
 void *pool_alloc(size_t bytes);
 void pool_free(void *p, size_t bytes);
 /* Blocks whose size is a multiple of 16 are 16-byte aligned, others 8. Element buffers are rounded up so: */
@@ -14,12 +15,12 @@ void pool_free(void *p, size_t bytes);
 void *pool_grow(void *old, size_t old_bytes, size_t new_bytes);
 void pool_end(void); /* frees everything; called by session_end */
 #define POOL_MAX_MB 700       /* limit of the pool and big_alloc together; more is an error (exit 1) */
-void pool_allow(size_t bytes); /* raises the limit of this run: for constants that the file contains */
+void pool_allow(size_t bytes); /* raises the limit of this session: for constants that the file contains */
 size_t pool_room(void);        /* bytes left below the limit */
 /* Counts bytes that are about to be allocated otherwise, or that were freed; fails above the limit. */
 void pool_claim(size_t bytes);
 void pool_unclaim(size_t bytes);
-/* Zeroed memory for one tensor, 64-byte aligned; valid until big_free or the run's end. */
+/* Zeroed memory for one tensor, 64-byte aligned; valid until big_free or the session's end. */
 void *big_alloc(size_t bytes);
 void big_free(void *p);
 #define NEW(T) ((T *)pool_alloc(sizeof(T)))

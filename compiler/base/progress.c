@@ -1,4 +1,4 @@
-/* progress.c - the progress of a run on a terminal. */
+/* progress.c - the progress of a session on a terminal. */
 #include "base/progress.h"
 
 #include <stdio.h>

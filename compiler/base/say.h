@@ -12,7 +12,7 @@ typedef struct Message {
     const char *path;  /* the end of `place` that follows the file: node or value; or "" */
 } Message;
 
-/* Sends the messages of this run to `say`; before this call they go to standard error. */
+/* Sends the messages of this session to `say`; before this call they go to standard error. */
 void say_to(void (*say)(const Message *, void *), void *arg);
 void say_message(const Message *m);
 /* A message as text: the format and its arguments. on, off: what is around the severity. */

@@ -1,4 +1,4 @@
-/* session.c - the block of memory with the state of one run. */
+/* session.c - the block of memory with the state of one session. */
 #include "base/session.h"
 #include "base/pool.h"
 

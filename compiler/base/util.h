@@ -57,9 +57,10 @@ void text_vput(Text *t, const char *format, va_list args);
 void text_bytes(Text *t, const void *bytes, size_t n);
 void text_flush(Text *t);
 const char *base_name(const char *file); /* without its folder */
-/* A formatted text, valid until the run ends. */
+/* A formatted text, valid until the session ends. */
 const char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* text_release frees the bytes of all texts begun or grown since the mark; without it they live until the run ends. */
+/* text_release frees the bytes of all texts begun or grown since the mark; without it they live until the session
+ * ends. */
 typedef struct TextMark {
     int pieces;
     size_t used;

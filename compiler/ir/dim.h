@@ -47,6 +47,6 @@ Symbol *dim_at_least(Dim d, int64_t *min);                      /* the same for 
 Dim dim_resolve(Dim d);                                         /* replaces fixed symbols */
 Dim dim_replace(Dim d, Dim (*by)(Symbol *, void *), void *arg); /* substitutes the symbols by sizes */
 int64_t dim_eval(Dim d);                                        /* value under the symbols' current .value */
-Symbol *const *symbols_in(Dim d);                               /* each once, then NULL; valid until the run ends */
+Symbol *const *symbols_in(Dim d);                               /* each once, then NULL; valid until the session ends */
 #define EACH_SYMBOL(s, d) for (Symbol *s, *const *s##_at = symbols_in(d); (s = *s##_at++) != NULL;)
 void dim_symbols(Dim d, void (*visit)(Symbol *, void *), void *arg);

@@ -90,7 +90,7 @@ static void *constant_bytes(Value *v, void *arg)
     return (void *)(uintptr_t)tensor_data(v->data);
 }
 
-/* Copies the text of strings from the kernel's scratch to memory of the run; shares equal bytes of others. */
+/* Copies the text of strings from the kernel's scratch to memory of the session; shares equal bytes of others. */
 static void keep_result(const Value *v)
 {
     for (int64_t i = 0; v->type == STR && i < tensor_count(v->data); i++)

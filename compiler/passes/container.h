@@ -116,6 +116,6 @@ const char *container_note(bool output,
                            int i); /* for the header: the role of input or output i in its container; "": none */
 
 /* container_data.c: data as the tensors of the C interface. */
-/* Appends the tensors in which the C takes an input; ends the run if it does not fit the type. */
+/* Appends the tensors in which the C takes an input; ends the session if it does not fit the type. */
 void data_components(const Data *d, const ContainerType *b, const char *input, Tensors *to);
 Data data_of_components(const ContainerType *b, Tensor *const **part); /* of results; advances *part */

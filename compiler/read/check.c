@@ -1,5 +1,5 @@
 /* check.c - check: do nodes have the inputs, outputs and attributes of their schemas, are functions called as
- * declared, and is every value defined before its uses (check_order.c)? Reports all problems of a model in one run.
+ * declared, and is every value defined before its uses (check_order.c)? Reports all problems of a model at once.
  * Requires: resolved. Leaves: no omitted trailing arguments; every required input and attribute is present. */
 #include "base/options.h"
 #include "base/nearest.h"

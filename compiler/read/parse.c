@@ -388,7 +388,7 @@ static void close_folder(void *m)
         close(((Model *)m)->dir);
 }
 
-/* folder: of external data, kept open until the run ends; NULL: none. */
+/* folder: of external data, kept open until the session ends; NULL: none. */
 static Model *model_new(const char *file, const char *folder)
 {
     Model *m = NEW(Model);

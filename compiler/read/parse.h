@@ -33,8 +33,8 @@ Data parse_data(Model *m, Form form, Span s, const Path *p);
 /* external.c */
 /* Maps the bytes of a tensor in another file; there must be `size` of them. False: wrong, and reported. */
 bool external_span(Model *m, const Wire *entries, uint64_t size, Span *bytes, const Path *p);
-bool map_file(int fd, size_t n, Span *s); /* maps n bytes until the run ends; false: see errno */
-/* Keeps a file until close_kept or the end of the run closes it. files_begin must be called first. */
+bool map_file(int fd, size_t n, Span *s); /* maps n bytes until the session ends; false: see errno */
+/* Keeps a file until close_kept or the end of the session closes it. files_begin must be called first. */
 void files_begin(void);
 int keep_open(int fd); /* returns fd */
 void close_kept(void);

@@ -1,4 +1,4 @@
-/* attempt.c - an attempt of onnxcc verify: compiles a model in a separate run of the compiler, builds the C and runs
+/* attempt.c - an attempt of onnxcc verify: compiles a model in a separate session, builds the C and runs
  * it. */
 #include "verify/verify.h"
 
@@ -240,7 +240,7 @@ static Data random_data(const ContainerType *b, int64_t below, uint64_t *state)
     return d;
 }
 
-/* Copies of the tensors, without their bytes: what tensor_data allocates for them belongs to this run. */
+/* Copies of the tensors, without their bytes: what tensor_data allocates for them belongs to this session. */
 static Data data_of_this_run(const Data *of)
 {
     Data d = *of;

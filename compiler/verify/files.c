@@ -27,7 +27,7 @@ static int remove_one(const char *path, const struct stat *s, int kind, struct F
 }
 
 typedef struct Folders {
-    char *at[4]; /* temporary ones of this run */
+    char *at[4]; /* temporary ones of this session */
     int n;
 } Folders;
 PART(Folders, folders)
@@ -108,7 +108,7 @@ void file_write(const char *path, const void *bytes, size_t n)
 
 static void put_tensor(FILE *f, const Tensor *t)
 {
-    Tensor own = *t; /* bytes that tensor_data copies belong to this run */
+    Tensor own = *t; /* bytes that tensor_data copies belong to this session */
     own.copy = NULL;
     const void *data = tensor_data(&own);
     const int32_t head[] = {(int32_t)t->type, t->rank};

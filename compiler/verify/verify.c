@@ -72,7 +72,7 @@ static void compare_all(Verdict *all, const Attempt *p)
 static _Noreturn void end_with(int code)
 {
     fflush(stdout);
-    stop_run(code);
+    leave_session(code);
 }
 
 void must_run(Attempt *p)

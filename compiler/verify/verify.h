@@ -33,7 +33,7 @@ const Data *data_named(const DataSet *set, const char *name);   /* or NULL */
 void read_npz(DataSet *to, const char *file);
 
 /* ---- files.c: what passes between onnxcc and the programs that it starts ----------------------------------------- */
-const char *temporary_folder(void); /* an absolute path; removed at the end of the run */
+const char *temporary_folder(void); /* an absolute path; removed at the end of the session */
 void make_folder(const char *path);
 void file_write(const char *path, const void *bytes, size_t n);
 void write_data_as(const char *path, const Data *d);
@@ -56,7 +56,7 @@ Ended run_program(const char *const *words, const char *folder, const char *out,
 const char *ended_text(const Ended *e);
 
 /* ---- attempt.c --------------------------------------------------------------------------------------------------- */
-/* An attempt to compile and build a model and to run it with all data sets, in a separate run of the compiler. Files in
+/* An attempt to compile and build a model and to run it with all data sets, in a separate session. Files in
  * `folder`: inputs, outputs (names), last: outputs that are the last values in loops; K/given_I, K/out_I and, with
  * `evaluate`, K/eval_I: inputs and outputs of the model in data set K; K/in_I: the tensors that the C takes. */
 typedef struct Attempt {
@@ -72,9 +72,9 @@ typedef struct Attempt {
     bool evaluated;
     char failure[4096]; /* why the program could not be built or run; "": it ran */
 } Attempt;
-/* The attempt that the command line asks for (verify.c); ends the run if the model or its data cannot be read. */
+/* The attempt that the command line asks for (verify.c); ends the session if the model or its data cannot be read. */
 Attempt attempt_begin(void *words, DataSets *data, Model **m);
-void must_run(Attempt *p);   /* ends the run if it fails */
+void must_run(Attempt *p);   /* ends the session if it fails */
 int attempt_run(Attempt *p); /* 0: see failure; or the exit code of the compiler */
 
 /* ---- size.c ------------------------------------------------------------------------------------------------------ */
@@ -83,7 +83,7 @@ typedef struct Emitted {
     const char *folder; /* a temporary one, of the C file */
     Report form;        /* of the report that the command line asks for; else text */
 } Emitted;
-/* Compiles the model of the command line into one C file; ends the run if there is data. */
+/* Compiles the model of the command line into one C file; ends the session if there is data. */
 Emitted emit_for_size(void *words, const char *command);
 /* Compiles that C file with $CC, $CFLAGS, the target's options and more. Returns what compiled it. */
 const char *compile_for_size(const char *folder, const char *more);
