@@ -6,7 +6,7 @@ wheel: portable
 	@mkdir -p '$(PACKAGES)'
 	B='$(B)' $(PIP) wheel --quiet --no-deps $(PIP_FLAGS) --wheel-dir '$(PACKAGES)' .
 
-# A copy of the sources with debian/ where Debian's tools expect it, and with this build folder.
+# A copy of the sources, with debian/ where Debian's tools expect it, and of this build folder.
 DEB = $(PACKAGES)/onnxcc-$(VERSION)
 deb: all
 	@rm -rf $(DEB) && mkdir -p $(DEB)/$(dir $(B))

@@ -1,4 +1,4 @@
-# What the samples for a PC share. TARGET: the processor to compile for, by default the best that onnxcc has for this one.
+# Shared by the samples for a PC. TARGET: onnxcc's target, by default x86-64-v3 if this processor has AVX2, otherwise generic.
 TARGET ?= $(if $(shell grep -s 'avx2' /proc/cpuinfo),x86-64-v3,generic)
 B ?= build
 ROOT = ../..

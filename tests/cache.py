@@ -21,8 +21,8 @@ DAY = 24 * 60 * 60
 def generated(folder, sources, *versions):
     """with generated(folder, [__file__], versions of packages...) as new: if new: write the folder `new`, which becomes `folder`.
 
-    new: None where these sources and versions have been written before. One process writes at a time; a folder whose writing failed is
-    not kept. `folder` is a symbolic link: readers resolve it first, because another process may point it elsewhere meanwhile."""
+    new: None if the folder was already written from these sources and versions. One process writes at a time; a folder whose writing
+    failed is not kept. `folder` is a symbolic link: readers resolve it first, because another process may point it elsewhere meanwhile."""
     digest = hashlib.sha256()
     for source in sources:
         with open(source, "rb") as f:

@@ -1,4 +1,4 @@
-"""Checks of one test, which are counted; those that fail are printed."""
+"""Counts the checks of a test, and prints those that fail."""
 counts = {True: 0, False: 0}
 
 

@@ -1,4 +1,4 @@
-"""Pages, drawn by Chromium without a window."""
+"""Runs pages in Chromium without a window."""
 import http.server
 import os
 import shutil
@@ -8,14 +8,14 @@ COMMAND = [shutil.which("chromium") or "chromium", "--headless", "--no-sandbox",
 
 
 def document(file, home):
-    """(the document after its scripts have run, what Chromium says); home: a folder for its own files."""
+    """(the document after its scripts have run, Chromium's messages); home: a folder for Chromium's files."""
     p = subprocess.run([*COMMAND, "--dump-dom", "--timeout=60000", f"--user-data-dir={home}", file.as_uri()], capture_output=True, timeout=300,
                        env={**os.environ, "HOME": str(home)})
     return p.stdout.decode(), p.stderr.decode()
 
 
 def posted(file, home, script):
-    """What the script posts, which is added to the page and has the address in `to`; None: nothing within 5 minutes."""
+    """Adds the script to the page; returns what it posts to the address in its variable `to`; None: nothing within 5 minutes."""
     got = []
 
     class Handler(http.server.BaseHTTPRequestHandler):

@@ -14,7 +14,7 @@ IN_FLOAT = op_affine_grid, op_causal_conv_with_state, op_grid_sample, op_linear_
 
 @contextlib.contextmanager
 def in_double():
-    """Makes operators compute in double that the reference always computes in float, which is too coarse."""
+    """Makes the reference compute operators in double that it always computes in float, which is too coarse for differences."""
     wide = types.SimpleNamespace(**{**vars(np), "float32": np.float64})
     with contextlib.ExitStack() as stack:
         for module in IN_FLOAT:

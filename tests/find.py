@@ -1,10 +1,10 @@
 """Runs every test of one subject: find.py CACHE WHAT. WHAT is one of
   test_softmax_axis_1, test_softmax*    official tests
-  Softmax, com.microsoft.QGemm          an operator: official and own tests of models that use it, its cells, accuracy, messages, rows of
-                                        the specification
+  Softmax, com.microsoft.QGemm          an operator: the tests of models that use it, of its types, accuracy and messages, and of rows
+                                        of the specification that name it
   read/external, read                   a part of the compiler, or a folder of it: the tests with `Parts: read/external` at the head
                                         of their file; ops/softmax: all operators in it
-Each group of tests then runs by its own target, after what several of them need is built; tests/run adds up."""
+Each group's target runs its part, after what several of them need is built; tests/run adds up the counts."""
 import collections
 import fnmatch
 import json
@@ -62,12 +62,12 @@ def rows_of_part(names, part):
 
 
 def cases_that_say(folder, pattern, heads, operators):
-    """Names of cases of tests/FOLDER/*.PATTERN that name one of the operators; heads: what begins one, with its name."""
+    """Names of cases in tests/FOLDER/*.PATTERN that mention one of the operators; heads: the keywords that begin a case."""
     word = re.compile(r"\b(?:" + "|".join(re.escape(o.rpartition(".")[2]) for o in operators) + r")\b")
     for file in sorted((HERE / folder).glob(pattern)):
         for case in re.split(rf"^(?={heads} )", file.read_text(), flags=re.M)[1:]:
             if word.search(case):
-                yield re.sub(r"[^\w/-]", "?", re.match(rf"{heads} (.*)", case)[1])     # a pattern without a quote or a blank
+                yield re.sub(r"[^\w/-]", "?", re.match(rf"{heads} (.*)", case)[1])     # as a pattern, without quotes and blanks
 
 
 def of_operators(cache, operators):
@@ -133,7 +133,7 @@ def groups_of(cache, what):
 
 def main(cache, what):
     groups = groups_of(pathlib.Path(cache), what)
-    # T= resets the variable of `make test T=...`, which the targets below do not expect.
+    # T= clears the variable of `make test T=...`, which means something else to the groups' targets.
     words = [f"{group} T= {variable}={shlex.quote(' '.join(names))}" if names else f"{group} T=" for group, variable, names in groups]
     for w in words:
         print(f"make test-{w}" if len(w) < 200 else f"make test-{w[:200]}...", flush=True)

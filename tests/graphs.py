@@ -1,4 +1,4 @@
-"""What several tests ask about the nodes of a model."""
+"""Functions about the nodes of a model, for several tests."""
 
 
 def names_read(node):

@@ -1,4 +1,4 @@
-"""Conversion of tests' values to ONNX's messages, and the files of a test; names of a model in options."""
+"""Converts values to ONNX's messages, writes the files of a test, and quotes a model's names for options."""
 import os
 import re
 
@@ -59,5 +59,5 @@ def write_test(folder, model, inputs, outputs, **tolerances):
 
 
 def quoted(name):
-    """A name of the model as options take it: after a \\ the characters * = < and \\ stand for themselves."""
+    """A name of the model for an option: a \\ before each of the characters * = < and \\."""
     return re.sub(r"([*=<\\])", r"\\\1", name)

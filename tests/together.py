@@ -1,10 +1,10 @@
-"""Several tests of suite/run in one translation unit: the kernels that they share take most of a C compiler's time."""
+"""Several tests of suite/run in one translation unit, because the kernels that they share take most of a C compiler's time."""
 MAX_TESTS, BYTES = 24, 1 << 20       # tests, and bytes of C
 
 
 def together(folders):
-    """The tests, in order, as lists that go into one translation unit each: tests of one name, whose functions would be the
-    same, are apart, and so are large ones."""
+    """The tests, in order, as one list for each translation unit. Tests of the same name, whose functions would clash, and large tests
+    are in separate ones."""
     units, names, size = [], set(), 0
     for folder in folders:
         more = (folder / "m.c").stat().st_size
@@ -18,6 +18,6 @@ def together(folders):
 
 
 def translation_unit(folders, name):
-    """Its text; test i is described by NAME_i."""
+    """The text of a translation unit; test i is described by NAME_i."""
     return '#include "case.h"\n' + "".join(
         f'#undef SUITE_CASE\n#define SUITE_CASE {name}_{i}\n#include "{folder.resolve()}/case.c"\n' for i, folder in enumerate(folders))

@@ -1,5 +1,5 @@
-"""The step of the wheel's build that is not Python: make builds the command and the library, which go into the wheel with the headers
-of the emitted C. $B: make's build folder."""
+"""The wheel's build hook: make builds the command and the library, which go into the wheel with the headers of the emitted C.
+$B: make's build folder."""
 import os
 import pathlib
 import subprocess
@@ -7,7 +7,7 @@ import sysconfig
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-LICENCES = "/usr/share/doc/libnanopb-dev/copyright", "/usr/share/doc/libxxhash-dev/copyright"     # of what is linked statically
+LICENCES = "/usr/share/doc/libnanopb-dev/copyright", "/usr/share/doc/libxxhash-dev/copyright"     # of the libraries that are linked statically
 
 
 class CustomBuildHook(BuildHookInterface):

@@ -1,5 +1,5 @@
 /* startup-riscv.c - code before main() on a 32-bit RISC-V, main()'s services on QEMU's virt, and the three functions that
- * emitted code asks a libc for. For another board, replace this file and riscv32.ld by the board's own. */
+ * emitted code asks a libc for. For another board, replace this file and riscv32.ld with the board's own. */
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* startup.c - code before main() on a Cortex-M4, M7 or M55, and main()'s services: output of text, and exit, both by
- * semihosting (through a debugger or QEMU). For another board, replace this file and CORE.ld by the board's own. */
+ * semihosting (through a debugger or QEMU). For another board, replace this file and CORE.ld with the board's own. */
 #include <stdint.h>
 
 #include "board.h"

@@ -1,6 +1,6 @@
 """Prints labels.h: the settings of the model's package as C. usage: labels.py CONFIG TYPES
 
-CONFIG has the input of the network, its labels in order, and the score threshold of each; TYPES describes every type of
+CONFIG has the sizes of the network's input, its labels in order, and the score threshold of each; TYPES describes every type of
 content."""
 import json
 import sys

@@ -8,12 +8,12 @@
 
 #include "lm.h"
 
-enum { WORDS = LM_LOGITS_SIZE, CHUNK = LM_INPUT_IDS_SIZE }; /* tokens there are; tokens that one run takes */
+enum { WORDS = LM_LOGITS_SIZE, CHUNK = LM_INPUT_IDS_SIZE }; /* different tokens; tokens in one run, at most */
 
 static struct lm_state state;
 static float logits[WORDS];
 
-/* Passes n bytes on; logits: of the byte after them. */
+/* Runs the model on n bytes; logits: of the byte after them. */
 static int read_on(const char *bytes, size_t n)
 {
     int64_t ids[CHUNK];
@@ -37,7 +37,7 @@ static double draw(uint64_t *seed)
     return (double)((x ^ x >> 31) >> 11) / 9007199254740992.0;
 }
 
-/* The most probable token, or with a temperature one by its probability. */
+/* The most probable token, or with a temperature a token drawn by its probability. */
 static int choose(double temperature, uint64_t *seed)
 {
     int best = 0;

@@ -89,7 +89,7 @@ def main(file, seed=1):
 
 
 def parse(text, weights):
-    """The parser wants every name defined: weights are inputs at first."""
+    """The parser requires that every name is defined, so weights are inputs at first."""
     declared = ", ".join(f"float[{', '.join(map(str, w.shape))}] {n}" for n, w in weights.items())
     model = onnx.parser.parse_model(text.replace("decoder (", f"decoder ({declared}, ", 1))
     del model.graph.input[:len(weights)]

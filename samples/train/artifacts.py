@@ -1,8 +1,8 @@
 """Makes a training model of the artifacts of onnxruntime-training: artifacts.py FOLDER learner.onnx
 
 FOLDER has what onnxruntime.training.artifacts.generate_artifacts wrote: eval_model.onnx, training_model.onnx, optimizer_model.onnx and
-checkpoint, which that package reads. The step computes the same: the gradients are those of the loss in eval_model.onnx, by the operator
-Gradient instead of ONNX Runtime's own operators, and every step updates the weights."""
+checkpoint, which that package reads. A step computes the same as theirs: the gradients of the loss in eval_model.onnx, by the operator
+Gradient instead of ONNX Runtime's own operators; every step updates the weights."""
 import pathlib
 import sys
 

@@ -4,7 +4,7 @@ import sys
 
 
 def rows(file):
-    """64 pixels, then the digit."""
+    """The rows of the file: 64 pixels, then the digit."""
     return [[int(float(v)) for v in line.split(b",")] for line in gzip.open(file)]
 
 

@@ -1,4 +1,4 @@
-/* main.c - a convolutional network learns to read handwritten digits: each fifth image is held out, and shows what it has learnt.
+/* main.c - a convolutional network learns to read handwritten digits; every fifth image is held out, to test it.
  * usage: train [EPOCHS [SEED [LOSS.svg]]] */
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static void shuffle(unsigned long long *seed)
     }
 }
 
-/* One pass over the images, without the last ones that fill no batch. */
+/* One pass over the images, except the last ones, which do not fill a batch. */
 static float epoch(float rate)
 {
     float sum = 0, loss;
@@ -79,7 +79,7 @@ static void progress(int done, int all, float loss, int right)
     fflush(stdout);
 }
 
-/* The losses as a line, from 0 at the bottom to the first at the top. */
+/* The losses as a curve; 0 is at the bottom, the first loss at the top. */
 static int draw(const char *file, int n)
 {
     FILE *f = fopen(file, "w");

@@ -17,14 +17,14 @@ from onnx import TensorProto, helper, numpy_helper
 TRAINING = "ai.onnx.preview.training"
 FLOATS = {TensorProto.FLOAT: np.float32, TensorProto.DOUBLE: np.float64}
 LOSSES = ("softmax_cross_entropy", "mse")
-OPTIMISERS = {"sgd": [], "momentum": ["momentum"], "nesterov": ["momentum"], "adam": ["mean", "square"]}     # what each keeps of a weight
+OPTIMISERS = {"sgd": [], "momentum": ["momentum"], "nesterov": ["momentum"], "adam": ["mean", "square"]}     # its state for each weight
 SETTINGS = {"momentum": {"alpha": 0.9, "beta": 1.0, "norm_coefficient": 0.0, "mode": "standard"},
             "nesterov": {"alpha": 0.9, "beta": 1.0, "norm_coefficient": 0.0, "mode": "nesterov"},
             "adam": {"alpha": 0.9, "beta": 0.999, "epsilon": 1e-8, "norm_coefficient": 0.0, "norm_coefficient_post": 0.0}}
 
 
 class Names:
-    """Names that the model has not."""
+    """Makes names that the model does not have."""
 
     def __init__(self, graph):
         self.taken = {v.name for values in (graph.input, graph.output, graph.initializer) for v in values}
@@ -43,7 +43,7 @@ def trainable(graph, patterns):
 
 
 def add_loss(names, output, loss):
-    """The target's declaration, the node or nodes that compute the loss, and its name."""
+    """The declaration of the target, the nodes that compute the loss, and the loss's name."""
     kind, dims = output.type.tensor_type.elem_type, [d.dim_param or d.dim_value for d in output.type.tensor_type.shape.dim]
     target, result = names.new("target"), names.new("loss")
     if loss == "mse":
@@ -56,7 +56,7 @@ def add_loss(names, output, loss):
 
 
 def first_values(weights, names):
-    """A graph that draws the weights anew, as He et al. do: normal, by the number of inputs; vectors become 0."""
+    """A graph that draws the weights anew by He et al.'s initialisation, normal with a deviation by the number of inputs; vectors become 0."""
     nodes, bindings = [], []
     for w in weights:
         o = names.new(f"{w.name}_first")
@@ -73,8 +73,9 @@ def first_values(weights, names):
 
 def add_training(model, loss, optimiser, output=None, train=("*",), fresh=False, first_step=0, **settings):
     """A copy of the model with training information. loss: one of LOSSES, or a graph of your own, whose nodes read the model's values, and
-    whose first output is the loss; output: the one that the loss is of, by default the first; train: patterns of the names of the weights
-    that learn; fresh: init draws them anew; first_step: the optimiser's number of the first step; settings: its attributes, as alpha=0.95."""
+    whose first output is the loss; output: the model's output that the loss compares with the target, by default the first; train:
+    patterns of the names of the weights that learn; fresh: init draws them anew; first_step: the optimiser's number of the first step;
+    settings: the optimiser's attributes, such as alpha=0.95."""
     m = onnx.ModelProto()
     m.CopyFrom(model)
     versions = {o.domain: o.version for o in m.opset_import}

@@ -1,6 +1,6 @@
 /* main.c - detects speech: vad FILE.wav (16-bit PCM, any rate) prints the spans of speech, in seconds. vad.h and vad.c
- * are onnxcc's output for the network. A call takes 32 ms of sound and the state of the previous call, so sound is read
- * as it comes, and memory does not grow with its length. */
+ * are onnxcc's output for the network. A call takes 32 ms of sound and the state of the previous call, so the file
+ * is read piece by piece, and memory does not grow with its length. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,8 +16,8 @@ static const double WINDOW = (double)STEP / RATE;
 struct wav {
     FILE *f;
     unsigned channels, rate;
-    uint32_t bytes;     /* of sound that have not been read */
-    double value, left; /* the current sample, and how much of it has not been used */
+    uint32_t bytes;     /* bytes of sound not read yet */
+    double value, left; /* the current sample, and its part that is not used yet */
 };
 
 static uint32_t little_endian(const unsigned char *p, int bytes)

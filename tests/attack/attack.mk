@@ -1,15 +1,15 @@
-# Files made to break the compiler. `make fuzz SECONDS=n`: libFuzzer, with a mutator of ONNX's messages
-# (mutate.c), seeded with the official models, for n seconds each: the parser alone, then everything up to the text of the C,
-# under the address and undefined-behaviour sanitizers. FUZZ=parse or FUZZ=whole: one of them. Findings go to
-# build/attack/found; once fixed, each becomes a file of tests/attack/found, or a shape in large.py.
+# Files made to break the compiler. `make fuzz SECONDS=n`: libFuzzer with a mutator of ONNX's messages (mutate.c), from the official
+# models as seeds, under the address and undefined-behaviour sanitizers: for n seconds the parser alone, then for n seconds the compiler
+# up to the text of the C. FUZZ=parse or FUZZ=whole: only this. Findings go to build/attack/found; once fixed, each becomes a file in
+# tests/attack/found, or a shape in large.py.
 # Parts: read, base/util, base/process.
 TESTS += attack
 ATTACK = $(B)/attack
 SECONDS ?= 60
 FUZZ ?= parse whole
 
-# Former findings, and large and deep models, are refused or compiled within 10 s and 1 GB; compiling the operators' cases does
-# nothing that C does not define.
+# Former findings, and large and deep models, are refused or compiled within 10 s and 1 GB; compiling the operators' cases has no
+# undefined behaviour.
 test-attack: setup sanitized $(B)/onnxcc
 	@$(PYTHON) tests/operators/cases.py $(CACHE)/operators
 	@$(PYTHON) tests/attack/run.py $(B)/onnxcc $(B)/sanitized/onnxcc $(CACHE)/operators
@@ -27,7 +27,7 @@ $(ATTACK)/compiler/onnxcc: FORCE
 		KERNEL_CFLAGS='$(KERNEL_CFLAGS) $(FUZZ_FLAGS)' $@
 FORCE:
 
-# The harness is not under test.
+# The harness is not under test, so it has no sanitizers.
 HARNESS = $(addprefix $(ATTACK)/,mutate.o tree.o repair.o output.o look.o)
 $(HARNESS): $(ATTACK)/%.o: tests/attack/%.c tests/attack/mutate.h tests/attack/tree.h | $(ATTACK)/compiler/onnxcc
 	$(FUZZ_CC) -O2 $(filter-out -I$(B),$(HOST_CFLAGS)) -I$(ATTACK)/compiler -c -o $@ $<

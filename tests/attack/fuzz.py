@@ -1,5 +1,5 @@
-"""Runs the fuzz targets, each for a time, from the official models as seeds; prints how many inputs were tried, how many of
-them were accepted, and the findings; then the sum over the runs of this version of the compiler.
+"""Runs each fuzz target for SECONDS, from the official models as seeds. Prints the numbers of inputs tried and accepted, and the
+findings; then the sums over all runs of this version of the compiler.
 
 usage: fuzz.py FOLDER CACHE SECONDS TARGET..."""
 import hashlib
@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 
-LARGEST = {"parse": 2048, "whole": 4096}   # bytes of an input: small ones are fast, and enough for every kind of message
+LARGEST = {"parse": 2048, "whole": 4096}   # bytes of an input: small ones are fast, and hold every kind of message
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
@@ -31,7 +31,7 @@ def code():
 
 
 def summed(folder, target, counts):
-    """counts, added to those of earlier runs of the same code."""
+    """The counts plus those of earlier runs of the same code."""
     path, key = folder / "counts.json", f"{target} {code()}"
     sums = json.loads(path.read_text()) if path.exists() else {}
     sums[key] = [a + b for a, b in zip(sums.get(key, [0] * len(counts)), counts)]

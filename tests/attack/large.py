@@ -1,4 +1,4 @@
-"""Models that are large, deep or repetitive: shapes of graphs that cost a compiler quadratic time, exponential work or its
+"""Models that are large, deep or repetitive: graphs that could take a compiler quadratic or exponential time, or exhaust its
 stack. Each is written in the wire format directly. LARGE: name -> (bytes, arguments, expected part of the message or "")."""
 
 
@@ -98,7 +98,7 @@ def tree(op, n):
 
 
 def doubling(depth):
-    """Functions that call the one before twice: 2^depth nodes."""
+    """Functions of which each calls the one before twice: 2^depth nodes."""
     return model([node(f"F{depth}", ["x"], ["y"], b"", "f")], functions=[function("F0", [body("Neg", ["a"], ["b"])])] + [
         function(f"F{i}", [body(f"F{i - 1}", ["a"], ["t"], b"", "f"), body(f"F{i - 1}", ["t"], ["b"], b"", "f")])
         for i in range(1, depth + 1)])
@@ -200,7 +200,7 @@ def endless_loop():
 
 
 def stacked(rank):
-    """A loop with a scan output of so many dimensions."""
+    """A loop with a scan output of this rank."""
     g = graph([node("Identity", ["k"], ["co"]), node("Neg", ["x"], ["s"])], (info("i", [], INT64), info("k", [], BOOL)),
               (info("co", [], BOOL), info("s", [1] * rank)))
     return model([node("Loop", ["m", ""], ["y"], attr("body", g))], (info("x", [1] * rank), info("m", [], INT64)))

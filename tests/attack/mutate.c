@@ -8,7 +8,7 @@
 
 size_t LLVMFuzzerMutate(uint8_t *data, size_t n, size_t room); /* libFuzzer's own */
 
-/* ---- what other files had ---------------------------------------------------------------------------------------- */
+/* ---- pieces of other files --------------------------------------------------------------------------------------- */
 
 enum { KEPT = 512, LARGEST = 2048 };
 typedef struct Piece {

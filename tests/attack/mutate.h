@@ -8,7 +8,7 @@
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t room, unsigned seed);
 size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t n_a, const uint8_t *b, size_t n_b, uint8_t *out, size_t room,
                                  unsigned seed);
-extern const int repairs_of_8; /* the number of files of eight that are repaired after a mutation */
+extern const int repairs_of_8; /* of eight mutated files, so many are repaired */
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -50,7 +50,7 @@ static void set_number(Message *m, int number, uint64_t v)
         *f = (Field){.number = number, .v = v};
 }
 
-/* The field's number; one from low to high at random replaces a missing one and one outside of these. */
+/* The field's number; if it is missing or not from low to high, a random one in this range replaces it. */
 static uint64_t number_within(Message *m, int number, uint64_t low, uint64_t high)
 {
     const Field *f = find(m, number);
@@ -82,7 +82,7 @@ static void define(const Field *f)
         names[n_names++] = *f;
 }
 
-/* f becomes an unused name if it is empty or taken. */
+/* f becomes an unused name if it is empty or already defined. */
 static void define_anew(Field *f)
 {
     char *s = take(16);

@@ -1,6 +1,6 @@
 """Models that once broke the compiler, or could: the files of found/ with a compiler under sanitizers and with the ordinary one,
-the models of large.py with the ordinary one, the operators' cases under sanitizers. Each must be compiled or refused with a
-message, within 10 seconds of processor time and 1 GB; nothing else. Prints what differs, then "attack: N passed, N failed".
+the models of large.py with the ordinary one, the operators' cases under sanitizers. Each must be compiled, or refused with a
+message, within 10 seconds of processor time and 1 GB. Prints failures, then "attack: N passed, N failed".
 
 usage: run.py ONNXCC SANITIZED OPERATORS"""
 import os
@@ -33,7 +33,7 @@ def run(command, folder):
 
 
 def write(name, path):
-    """In a separate process: memory that this one has used would be counted as its children's."""
+    """Writes the model in a separate process, because this one's memory would be counted as its children's."""
     subprocess.run([sys.executable, __file__, "--write", name, path], check=True)
 
 

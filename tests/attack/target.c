@@ -1,5 +1,5 @@
-/* target.c - one model, in this process: parsed alone, or (-DTARGET_whole) compiled up to the text of the C, or run in
- * the compiler. Its options depend on its bytes alone, so that a file has the same effect every time. */
+/* target.c - processes one model in this process: parses it, or (-DTARGET_whole) compiles it up to the text of the C, or
+ * runs it in the compiler. The options depend on the file's bytes alone, so that a file has the same effect every time. */
 #include "mutate.h"
 
 #include <sys/stat.h>
@@ -199,7 +199,7 @@ static _Noreturn void found(const char *what, const char *said)
     abort();
 }
 
-/* The messages of this run; not in the pool, where releasing a mark would free a text that has grown since. */
+/* The messages of this run; not in the pool, where the release of a mark would free a text that has grown since. */
 static char *said;
 static size_t n_said;
 

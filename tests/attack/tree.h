@@ -50,7 +50,7 @@ bool varint(const uint8_t **s, const uint8_t *end, uint64_t *v);
 uint8_t *put_varint(uint8_t *to, uint64_t v);
 
 /* ---- mutate.c */
-int below(int n); /* at random, 0 to n - 1 */
+int below(int n); /* a random number from 0 to n - 1 */
 bool one_of(int n);
 void become(Field *f, const void *at, size_t n); /* a string */
 

@@ -1,12 +1,12 @@
-# A network on a bare Cortex-M4, M7, M55 and 32-bit RISC-V, in QEMU: the same bits as on a PC, the self-test of --emit-test, weights
-# and arena where they are placed, no heap.
+# samples/bare-metal on a Cortex-M4, M7, M55 and a 32-bit RISC-V in QEMU: the same bits as on a PC, the self-test of --emit-test,
+# weights and arena at their addresses, no heap.
 # Parts: emit/vectors, ir/random.
 TESTS += qemu
 test-qemu: setup all
 	@ONNXCC_CACHE=$(CACHE) B=$(B) CC="$(CC)" tests/bare-metal/run
 .PHONY: test-qemu
 
-# Weights and arena in sections of the model's own, by the linker scripts of docs/embedding.md.
+# Weights and arena in sections of each model, placed by the linker scripts of docs/embedding.md.
 # Parts: emit/weights.
 TESTS += placement
 test-placement: setup all

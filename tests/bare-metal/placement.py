@@ -1,5 +1,5 @@
-"""Sections of a model's own for weights and arena: programs by the linker scripts of docs/embedding.md run in QEMU with the results
-of this machine, weights and arena are where the scripts place them, and an arena is not part of the image. Prints
+"""Sections of each model for its weights and arena: programs linked by the scripts of docs/embedding.md have in QEMU the results of
+this machine, weights and arena are where the scripts place them, and the arena is not part of the image. Prints
 "placement: N passed, N failed"."""
 import os
 import pathlib
@@ -26,7 +26,7 @@ M4 = MACHINES["cortex-m4"]
 FLASH, TCM, RAM, EXTERNAL = 0x0, 0x20000000, 0x20010000, 0x21000000
 CHANNELS = 2
 
-# A hash of the results of two models, of which the second has no sections of its own.
+# The program prints a hash of the results of two models; the second has no sections of its own.
 MAIN = """
 #include <stdint.h>
 #include "kws.h"
@@ -71,7 +71,7 @@ def blocks(language):
 
 
 def scripts():
-    """The linker scripts of the document: the second has another line for .data, and none for .weights."""
+    """The two linker scripts of the document; its second one is the first with another line for .data, and none for .weights."""
     whole, data = blocks("ld")
     copied = re.sub(r"^ *\.data :.*\n", lambda _: data, re.sub(r"^ *\.weights :.*\n", "", whole, flags=re.M), flags=re.M)
     return {"external": whole, "copied": copied}
@@ -106,7 +106,7 @@ def emitted(name, where):
 
 
 def program(script, text, where, flags):
-    """Builds and runs; what it prints."""
+    """Builds and runs a program; returns its output."""
     name = f"{script}, {where}, {' '.join(flags)}"
     kws, vad = (emitted(n, where) for n in ("kws", "vad"))
     folder = kws.parent

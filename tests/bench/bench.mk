@@ -1,11 +1,11 @@
-# `make bench` compares the speed of real models with ONNX Runtime's, and that of their C by gcc -O2 and clang with gcc -O3;
-# M='minilm resnet*': only these; LEVELS='-O2 clang-14:-O2': which compilers and levels, LEVELS= none. `make bench-compile`
+# `make bench` compares the speed of real models' C with ONNX Runtime's, and with that of the same C by other compilers and levels.
+# M='minilm resnet*': only these models; LEVELS='-O2 clang-14:-O2': these compilers and levels; LEVELS=: none. `make bench-compile`
 # measures onnxcc itself on large models.
 bench: setup all
 	@ONNXCC_CACHE=$(CACHE) B=$(B) CC="$(CC)" $(PYTHON) tests/bench/bench.py $(M)
 bench-compile: setup all
 	@ONNXCC_CACHE=$(CACHE) B=$(B) $(PYTHON) tests/bench/compile.py
-# The same beside another compiler to C.
+# Speed and memory beside another compiler from ONNX to C.
 bench-peers: setup all
 	@[ -x $(CACHE)/peers/bin/emx-onnx-cgen ] || \
 		{ python3 -m venv $(CACHE)/peers && $(CACHE)/peers/bin/pip install --quiet emx-onnx-cgen==1.4.0; }

@@ -1,13 +1,13 @@
-"""Speed against ONNX Runtime, and by other C compilers and levels: bench.py [NAME...], shell patterns allowed. Writes
+"""Speed beside ONNX Runtime, and of C by other compilers and levels: bench.py [NAME...], shell patterns allowed. Writes
 build/bench.json.
 
-Each model is compiled for the targets that this processor has, and host.c runs the results and ONNX Runtime (one thread,
+Each model is compiled for the targets that this processor can run, and host.c runs the results and ONNX Runtime (one thread,
 all optimisations) in turns in one process on one processor, so that slower phases of the machine affect all of them.
-Per model: millions of multiply-adds; fastest call in ms of ONNX Runtime and of ours by gcc -O3; the median over the rounds
-of ours divided by ONNX Runtime; ours as a part of the float multiply-add limit measured under the same flags; largest
-difference from ONNX Runtime's outputs; arena and its lower bound in KB. Then, of the same rounds, the median of the time
-that the C of other compilers and levels takes, that of gcc -O3 being 1.
-LEVELS='-O2 clang-14:-O3': these compilers and levels; LEVELS= for none. TARGETS: the targets. BENCH_SECONDS: for each model, 5 unless
+Columns: millions of multiply-adds; the fastest call in ms, of ONNX Runtime and of our C by gcc -O3; the median over the rounds
+of our time divided by ONNX Runtime's; our multiply-adds per second, divided by the limit measured under the same flags; the largest
+difference from ONNX Runtime's outputs; the arena and its lower bound in KB. A second table has, from the same rounds, the median
+time of the C by other compilers and levels, divided by that by gcc -O3.
+LEVELS='-O2 clang-14:-O3': these compilers and levels; LEVELS=: none. TARGETS: the targets. BENCH_SECONDS: for each model, 5 unless
 set."""
 import json
 import math
@@ -100,7 +100,7 @@ def way_of(level):
 
 
 def show_levels(rows, targets):
-    """The second table: models down, targets and ways across; then the slowest model of each way."""
+    """The second table: a row for each model, a column for each target and level; then the slowest model of each column."""
     ways = {f"{t} {' '.join(cc)} {o}": (t, f"{cc[-1].partition('-')[0]} {o}")
             for t in targets for cc, o in map(way_of, LEVELS)}
     ways = {w: title for w, title in ways.items() if any(w in r["levels"] for r in rows)}

@@ -1,11 +1,11 @@
 /* host.c - runs compiled models and ONNX Runtime in turns, in one process on one processor, and prints every round.
  * usage: host LIBONNXRUNTIME MODEL.onnx TENSORS SECONDS SHARED_OBJECT...
  * TENSORS has one line for each input, then each output: "in|out const|arg name onnx_type bytes file rank dim...". A const
- * input was compiled into ours, so only ONNX Runtime gets it. The shared objects are built from shim.c.
- * Output: "limit I GFLOPS" for each object, "check I ERROR"
- * with the largest difference from ONNX Runtime's outputs (of float tensors, as a part of the largest value), then one
- * line "round NS NS ..." per round: a call of ONNX Runtime, then a call of each object, as means over enough calls for
- * ten milliseconds: most then find their weights in the cache. */
+ * input was compiled into the shared objects, so only ONNX Runtime gets it. The shared objects are built from shim.c.
+ * Output: "limit I GFLOPS" for each object, "check I ERROR" with the largest difference from ONNX Runtime's outputs (of
+ * float tensors, divided by the largest value), then one line "round NS NS ..." per round: the time of a call of ONNX
+ * Runtime, then of each object, as means over calls that together take ten milliseconds, so that most of them find their
+ * weights in the cache. */
 #include <dlfcn.h>
 #include <math.h>
 #include <sched.h>
@@ -158,7 +158,7 @@ static void our_run(int side)
         fail("compiled model", "returned an error");
 }
 
-/* The largest difference of our float outputs from ONNX Runtime's, as a part of the largest value. */
+/* The largest difference of our float outputs from ONNX Runtime's, divided by the largest value. */
 static double our_error(int side)
 {
     double worst = 0;

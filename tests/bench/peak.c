@@ -1,5 +1,5 @@
-/* peak.c - runs a command and writes its time and peak of memory, "SECONDS BYTES", to a file. A small program, because
- * the system counts the memory of a process before exec as the command's.
+/* peak.c - runs a command and writes its time and peak of memory, "SECONDS BYTES", to a file. It is a small program, because
+ * the system counts the memory that a process had before exec as the command's.
  * usage: peak FILE COMMAND ARGUMENT... */
 #include <stdio.h>
 #include <sys/resource.h>

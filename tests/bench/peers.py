@@ -2,8 +2,8 @@
 
 Each model's C by onnxcc and by emx-onnx-cgen, which setup installs in an environment of its own, is compiled by $CC with the same
 flags, and bench's host runs both and ONNX Runtime in turns on one processor. Time: the median over the rounds of a call's time
-divided by ONNX Runtime's. Flash: text and data of the object. RAM: writable data; of onnxcc the arena is part of it, of emx the most
-that it has allocated at once is added. Its temporaries on the stack, up to 1 KB each, are not counted."""
+divided by ONNX Runtime's. Flash: text and data of the object. RAM: writable data, which for onnxcc includes the arena; for emx the peak of
+its heap is added. emx's temporaries on the stack, up to 1 KB each, are not counted."""
 import ctypes
 import json
 import pathlib
@@ -61,7 +61,7 @@ class Peer:
                    f"-DARGS={', '.join(f'a[{i}]' for i in range(n))}", folder / "shim.c", "-o", self.so, "-lm"], 1800)
 
     def heap(self, arguments):
-        """The maximum of bytes allocated at once, after one call with zeros."""
+        """The peak of allocated bytes during one call with zeros."""
         so = ctypes.CDLL(str(self.so))
         so.peer_heap.restype = ctypes.c_size_t
         so.shim_run((ctypes.c_void_p * len(arguments))(*[ctypes.cast(ctypes.create_string_buffer(n + 64), ctypes.c_void_p) for n in arguments]))

@@ -1,5 +1,5 @@
-# Projects (samples/builds) that use an installed copy of onnxcc, out of tree: they are built again when the model has changed, and
-# only then. Dependency files, --check, budgets, the command in the banner. Folders of --package.
+# Projects (samples/builds) with an installed copy of onnxcc, built out of tree: the model is compiled again only when it has changed.
+# Dependency files, --check, budgets, the command in the banner. Folders of --package.
 # Parts: base/depend, base/compare, emit/banner, emit/budget, emit/package.
 TESTS += builds
 test-builds: setup all

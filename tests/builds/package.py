@@ -1,5 +1,6 @@
-"""--package: a folder for each build system, of a model whose names are hostile, is built as that system builds it: by CMake; by Arduino's
-builder for an Uno, which runs in simavr; by functions with the signatures that ESP-IDF and Zephyr document. The results are ONNX Runtime's."""
+"""--package: for each build system, a folder around a model with hostile names is built as that system builds it: by CMake; by
+Arduino's builder for an Uno, which runs in simavr; by CMake functions with the signatures that ESP-IDF and Zephyr document. The results
+are ONNX Runtime's."""
 import json
 import os
 import pathlib
@@ -120,7 +121,7 @@ def write_model(file):
 
 
 def make(kind, name, *options):
-    """The folder, made twice: the second time no file changes; --check agrees, and sees a difference."""
+    """Makes the folder twice: the second time no file changes. --check accepts it, and finds a change."""
     model, folder = HOME / f"{name}.onnx", HOME / kind
     expected = write_model(model)
     command = [ONNXCC, model, f"--package={kind}", "-o", folder, *options]
@@ -151,7 +152,7 @@ def right(kind, printed, expected):
 
 
 def cmake():
-    """As a part of a project; installed, moved and found. Prefixes that are targets of CMake's, and a file of weights."""
+    """As a part of a project; installed, moved and found. Prefixes that are names of CMake's targets, and a file of weights."""
     for name in "test", "all", "kws":
         folder, p, expected = make("cmake", name, "--target", "x86-64-v2", "--weights=incbin")
         check(p == name, f"cmake: prefix {p}")
@@ -224,8 +225,8 @@ def arduino():
 
 
 def interfaces():
-    """Examples of every form of call are C++ (for a processor that has room): sizes, states, a struct, strings, packed types, names of
-    Arduino's, none at all."""
+    """The examples compile as C++ for every form of call (on a processor with enough memory): sizes, states, a struct, strings, packed
+    types, names that Arduino defines, no parameters."""
     stub = HOME / "stub"
     stub.mkdir()
     (stub / "Arduino.h").write_text("""#include <stdlib.h>

@@ -1,5 +1,5 @@
-"""Projects that compile a model in their build, with an installed copy of onnxcc; and what builds need of the command. Prints what is
-wrong, then "builds: N passed, N failed"."""
+"""Projects whose build compiles a model with an installed copy of onnxcc; and the command's options for builds. Prints failures, then
+"builds: N passed, N failed"."""
 import os
 import pathlib
 import shutil
@@ -26,7 +26,7 @@ def found(prefix):
 
 
 def run(*command, cwd=None, code=0, env=found(PREFIX)):
-    """What it prints; it must end with this code (None: any)."""
+    """Runs a command, which must end with this code (None: any); returns its output."""
     p = subprocess.run([str(c) for c in command], cwd=cwd, env=env, capture_output=True, text=True, errors="replace", check=False)
     if code is not None and p.returncode != code:
         check(False, f"{command} in {cwd}: exit {p.returncode}\n{p.stdout[-2000:]}{p.stderr[-2000:]}")
@@ -44,7 +44,7 @@ def write_model(folder, width, external=False):
 
 
 def project(kind, configure, build, app, place):
-    """A project is built, not built again without a change, and built again for another model, once for a touched model, and for other
+    """Builds a project. The model is not compiled again without a change, but once for another model, for a touched one, and for other
     external data."""
     root = BUILD / f"a project with {kind}"
     shutil.copytree(SAMPLES, root)
@@ -53,7 +53,7 @@ def project(kind, configure, build, app, place):
         run(*configure, cwd=root)
 
     def ran():
-        """Did onnxcc run? By the time of its output."""
+        """Has onnxcc run? Decided by the time of its output."""
         before = place(root).stat().st_mtime_ns if place(root).exists() else 0
         run(*build, cwd=root)
         return place(root).stat().st_mtime_ns != before
@@ -86,7 +86,7 @@ def projects():
 
 
 def spaces():
-    """A copy that is installed in a folder with a space in its name."""
+    """A copy installed in a folder with a space in its name."""
     env, root = found(BUILD / "installed elsewhere"), BUILD / "found elsewhere"
     shutil.copytree(SAMPLES, root)
     write_model(root, 3)
@@ -175,7 +175,7 @@ def budgets():
 
 
 def banners():
-    """The banner's command makes the same bytes; without the version nothing names it."""
+    """The command in the banner writes the same bytes; with --no-banner the version is nowhere."""
     home = BUILD / "banners"
     home.mkdir()
     dim = "a 'b'*/?\\é\n\""

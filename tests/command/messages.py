@@ -123,7 +123,7 @@ def as_json():
 # ---- which warnings
 
 def write_unsorted():
-    """GRA-02, which --strict makes an error; OPS-10, an ordinary one; NAM-07, which most exporters cause."""
+    """A model with three warnings: GRA-02, which --strict makes an error; OPS-10, an ordinary one; NAM-07, which most exporters cause."""
     text = '<ir_version: 8, opset_import: ["":17]> g (float[2] x) => (float[2] y) { y = Abs(t) t = Neg(x) }'
     m = onnx.parser.parse_model(text)
     m.domain, m.graph.node[0].name, m.graph.node[1].name = "d", "n", "n"

@@ -1,5 +1,5 @@
-r"""Names with * = < and \ in options: after a \ each stands for itself; and names that a shell reads in its own way. The command in
-the C's banner, and the help in a message, have such names, too, and can be pasted."""
+r"""Names with * = < and \ in options, where a \ is put before each of these characters; and names with characters special to a shell.
+The command in the C's banner and the help in messages can be pasted into a shell."""
 import re
 import subprocess
 
@@ -13,7 +13,7 @@ HARD = ["plain", "it's", "*/ /* ??/", "\u00e9", "a*b", "a=b", "a<=4", "*", "=", 
 
 
 def model_of(name):
-    """Every kind of name is `name` with a letter before and after."""
+    """A model in which every kind of name is `name` with a letter before and after."""
     x, k, s, t, y, z, n = (f"{c}{name}{c}" if name != "plain" else c for c in "xkstyzn")
     info = helper.make_tensor_value_info
     nodes = [helper.make_node("Mul", [x, k], [t]), helper.make_node("Neg", [t], [y]), helper.make_node("Add", [s, s], [z])]
@@ -23,7 +23,7 @@ def model_of(name):
 
 
 def words_of(line):
-    """The words of a command as the plainest shell reads it; those with escapes, of bytes that are not printable, by bash."""
+    """The words of a command, split by dash; by bash if they have escapes, which stand for unprintable bytes."""
     shell = "bash" if "$'" in line else "dash"
     p = subprocess.run([shell, "-c", f"set -- {line}; printf '%s\\0' \"$@\""], capture_output=True, text=True, check=True)
     return p.stdout.split("\0")[:-1]
@@ -66,7 +66,7 @@ def options_of(name):
 
 
 def help_of(name):
-    """The commands that the help in a message suggests can be pasted into a shell."""
+    """The commands suggested in the help of a message can be pasted into a shell."""
     model_of(name)
     said = onnxcc("q.onnx", "-o", "q.c").stderr
     for help_ in re.findall(r"^help: (?:give it a value,|all of them, to begin with:)(.*?)(?:, or a bound,(.*))?$", said, re.M):

@@ -1,4 +1,4 @@
-"""What is made from the table of options; and messages (messages.py). Prints what is wrong, then "command: N passed, N failed"."""
+"""What is generated from the table of options; messages (messages.py). Prints failures, then "command: N passed, N failed"."""
 import os
 import pty
 import re
@@ -35,7 +35,7 @@ def documents(options):
     page = onnxcc("--man").stdout
     (HERE / "onnxcc.1").write_text(page)
     lint = subprocess.run(["mandoc", "-T", "lint", "onnxcc.1"], cwd=HERE, capture_output=True, text=True, check=False).stdout
-    lint = [s for s in lint.splitlines() if "missing date" not in s]    # none: the same bytes on every day
+    lint = [s for s in lint.splitlines() if "missing date" not in s]    # there is none, so that the page is the same every day
     check(not lint, "\n".join(["mandoc: "] + lint))
     groff = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-rLL=78n", "onnxcc.1"], cwd=HERE, capture_output=True, text=True, check=False)
     check(not groff.stderr, f"groff: {groff.stderr}")
@@ -131,7 +131,7 @@ def completions(options):
 
 
 def words_of_optional():
-    """--report=json and the like: options of their own in fish."""
+    """Words like --report=json, which fish completes as options of their own."""
     p = onnxcc("--completions=fish").stdout
     return ["--" + s for s in re.findall(r"-l (\S+=\S+)", p)]
 

@@ -1,4 +1,4 @@
-"""What the tests of this folder share."""
+"""Shared by the tests of this folder."""
 import os
 import pathlib
 import subprocess

@@ -1,6 +1,6 @@
-"""bytes.py ONNXCC (OTHER EVERY)... [--turn N] - the same bytes and messages from every build of onnxcc, on one of EVERY official
-models (which one: N), with its inputs open and with the test's data as constants: C compilers and processors differ in the order in
-which they evaluate arguments, in the sign of char, and in how they round. Prints what differs, then "bytes: N passed, N failed"."""
+"""bytes.py ONNXCC (OTHER EVERY)... [--turn N] - the same bytes and messages from ONNXCC and each OTHER build of onnxcc, on one of every
+EVERY official models (N selects which), with its inputs open and with the test's data as constants. Builds may differ in the order of
+evaluation of arguments, in the sign of char, and in rounding. Prints differences, then "bytes: N passed, N failed"."""
 import argparse
 import concurrent.futures
 import hashlib
@@ -47,7 +47,7 @@ def main():
     p.add_argument("--turn", type=int, default=0)
     a = p.parse_args()
     models = sorted((CACHE / "suite").resolve().glob("*/*/model.onnx"))
-    # The image formats that need libraries are in builds for this machine alone.
+    # The image formats that need libraries are only in builds for this machine.
     models = [m for m in models if "image_decoder" not in m.parent.name]
     passed = failed = 0
     for other, every in zip(a.others[::2], map(int, a.others[1::2])):

@@ -1,7 +1,7 @@
-# The C of tests, of --single, by other C compilers and with other flags has the bits of the compiler's own kernels. By tcc, each alone: the official
-# tests, one of LEVELS_EVERY of those that take long, and tests that call every kernel (tests/machines/choose.py); the latter by gcc
-# and clang at every level, each level with one of LEVELS_EVERY; others for every commit. LEVELS_EVERY=1: with all. T=test_softmax*, C='gcc-O*':
-# only these tests, only these compilers.
+# The C of tests (--single) gives the bits of the compiler's own kernels, whichever C compiler and flags are used. By tcc, each test in a
+# translation unit of its own: the official tests, of the slow ones one of LEVELS_EVERY, and tests that together call every kernel
+# (tests/machines/choose.py). The latter also by gcc and clang at every level, one of LEVELS_EVERY at each. The choice changes with every
+# commit; LEVELS_EVERY=1: all. T=test_softmax*: only these tests; C='gcc-O*': only these compilers.
 TESTS += compilers
 COMPILERS = $(B)/compilers
 LEVELS_EVERY ?= 12
@@ -19,8 +19,8 @@ test-compilers: setup $(B)/table.json $(B)/suite/run $(B)/suite/call $(B)/includ
 		--every $(LEVELS_EVERY) --turn $(OLD_TURN)
 .PHONY: test-compilers
 
-# The compiler itself, built with its kernels by another C compiler with the other sign of char, and for aarch64 (in QEMU: one of
-# AARCH64_EVERY models, others for every commit): the same bytes of C, with the inputs open and with constants for them.
+# The compiler and its kernels, built by clang with the other sign of char, and for aarch64 (in QEMU, on one of AARCH64_EVERY models,
+# others for every commit), write the same bytes of C, with the inputs open and with constants for them.
 # Parts: base/place_search, passes/fold.
 TESTS += bytes
 AARCH64_EVERY ?= 8

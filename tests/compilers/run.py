@@ -1,7 +1,7 @@
-"""The emitted C of tests, for generic, through many C compilers: each result has the bits of the compiler's own kernels. The
-official ones and those of cover, which call every kernel in every type that a test has it in, go through tcc, each alone in its
-translation unit; those of cover also through gcc and clang at every level, in strict C99 and in the compiler's own dialect, and in
-modes of firmware. Prints what differs, then "compilers: N passed, N failed"."""
+"""The emitted C of tests, for generic, compiled by many C compilers: each result has the bits of the compiler's own kernels. tcc compiles
+the official tests and those of the folder cover, which call every kernel in every type that a test has it in, each in a translation unit
+of its own. gcc and clang compile those of cover at every level, in strict C99 and in their default dialect, and with flags for firmware.
+Prints differences, then "compilers: N passed, N failed"."""
 import argparse
 import concurrent.futures
 import contextlib
@@ -17,17 +17,17 @@ from together import together, translation_unit
 BUILD = pathlib.Path(os.environ["B"])
 WORK = BUILD / "compilers"
 FLAGS = ["-shared", "-fPIC", f"-I{BUILD / 'include'}", f"-I{pathlib.Path(__file__).parents[1] / 'suite'}"]
-SECONDS = 1800     # the largest network takes two minutes through tcc, on a processor of its own
+SECONDS = 1800     # tcc's code of the largest network takes two minutes, on a processor of its own
 CPU = pathlib.Path("/proc/cpuinfo").read_text()
 LEVELS = "O0 Og O1 O2 O3 Os Oz".split()
-# As users compile it: after the standard headers, with another signedness of char, with a mapped path.
+# As users may compile it: after the standard headers, with the other sign of char, with a mapped path.
 HEADERS = "assert complex ctype errno float inttypes limits math signal stdbool stdio stdlib string tgmath time unistd".split()
 OWN = ["-funsigned-char", "-ffile-prefix-map=/=/mapped/", *(f"-include{h}.h" for h in HEADERS)]
 STRICT = ["-std=c99", "-fsigned-char"]
 # name: the compiler and its flags
 LEVELLED = {f"{cc}-{level}{way}": [cc, f"-{level}", *flags]
             for cc in ("gcc", "clang-14") for level in LEVELS for way, flags in (("", STRICT), ("-own", OWN))}
-# As firmware is compiled; hardened as by distributions; after headers with conflicting macros; with contraction of multiply-adds.
+# As firmware; hardened as by distributions; after headers with conflicting macros; with contraction of multiply-adds.
 FIRMWARE = ["-O2", "-ffreestanding", "-fno-builtin", "-fshort-enums", "-fwrapv", "-ffunction-sections"]
 GUARDED = ["-O2", "-includestring.h", "-D_FORTIFY_SOURCE=2", "-ftrapv", "-fstack-protector-all", "-fno-strict-aliasing",
            "-ftrivial-auto-var-init=pattern"]
@@ -42,7 +42,7 @@ MODES = {"tcc": ["tcc", "-std=c99", "-Wall", "-Werror"], **LEVELLED}
 
 
 def run(*command):
-    """What a command says that should say nothing; None: it does."""
+    """Runs a command; returns how it failed or what it printed to stderr; None: neither."""
     try:
         p = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=SECONDS)
     except subprocess.TimeoutExpired:
@@ -60,7 +60,7 @@ def called(so, name, folder, mode):
 
 
 def call_all(folders, mode):
-    """{test: what is wrong}; if the C compiler says anything about all in one translation unit, each is alone."""
+    """{test: what is wrong}; all tests are in one translation unit, or each in its own if the C compiler prints anything about that."""
     so, source = (folders[0] / f"{mode}{suffix}" for suffix in (".so", ".unit.c"))
     source.write_text(translation_unit(folders, "case"))
     if len(folders) == 1 or compiled(so, mode, source):
@@ -92,13 +92,13 @@ def wrong(folders, mode):
 
 
 def is_slow(folder):
-    """Unoptimised, it takes many seconds."""
+    """Does it take many seconds without optimisation?"""
     macs = re.search(r"^ \* (\d+) MAC", (folder / "m.c").read_text(), re.M)
     return macs and int(macs[1]) > 3e8
 
 
 def is_portable(folder):
-    """Its call has no more arguments than each C99 compiler takes (5.2.4.1); tcc takes few more."""
+    """Has its call no more arguments than every C99 compiler accepts (5.2.4.1)? tcc accepts few more."""
     return len(re.findall(r"\b(?:in|out)\[\d", (folder / "case.c").read_text())) <= 127
 
 

@@ -2,7 +2,7 @@
 differs, then "dumps: N passed, N failed".
 
 A file is about one rewrite, which its comments describe. Its cases are written as those of tests/error (run.py there); the
-arguments follow `m.onnx -o m.c`. Values are numbered from 1 in the order in which a run prints them, not as in the compiler, so
+arguments follow `m.onnx -o m.c`. Values are renumbered from 1 in the order in which a run prints them, so
 that a file changes only when its rewrite does.
 """
 import fnmatch
@@ -21,7 +21,7 @@ spec.loader.exec_module(cases)
 
 
 def renumbered(text):
-    """x_17:f32[2]@17 is x_1:f32[2]@1 where no other value came before."""
+    """The text with values numbered in order: x_17:f32[2]@17 becomes x_1:f32[2]@1 if it is the first."""
     number = {}
 
     def new(old):
@@ -31,7 +31,7 @@ def renumbered(text):
 
 
 def says(onnxcc, case):
-    """The output of a case's runs, and the exit codes that differ from the expected ones."""
+    """The output of a case's runs, and their exit codes if they are not the expected ones."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         cases.make(case, folder)

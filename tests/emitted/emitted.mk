@@ -1,12 +1,12 @@
-# The promises about the emitted code: no warning, no heap, symbols, the same bytes, other processors, weights in any folder.
+# The README's promises about emitted code: no warning, no heap, symbols, the same bytes, other processors, weights in any folder.
 # Parts: base/target, emit, memory.
 TESTS += emitted
 test-emitted: setup all
 	@B=$(abspath $(B)) $(PYTHON) tests/emitted/run.py $(M)
 .PHONY: test-emitted
 
-# Sizes of text and stack at every level of the C compiler; of the official tests of operators one of SIZES_EVERY, others for
-# every commit.
+# The size of the code and the stack at every level of the C compiler; of the official tests of operators one of SIZES_EVERY, others
+# for every commit.
 TESTS += levels
 SIZES_EVERY ?= 160
 test-levels: setup all

@@ -1,11 +1,11 @@
-"""levels.py SUITE [--every N] [--turn T] [NAME...] - what the C compiler's level does to emitted code, by gcc for x86-64 and for
-the Cortex-M4: for a debugger, at -O0 and -Og, the text is at most four times and the stack at most three times that of -O2, and at no
-level does the stack pass the bound in the header. On the models of models.py, a network and one of N of the official tests of
-operators (which: T). Prints what is wrong, then "levels: N passed, N failed".
+"""levels.py SUITE [--every N] [--turn T] [NAME...] - emitted code at each level of gcc, for x86-64 and for the Cortex-M4: at the levels
+for debuggers, -O0 and -Og, the code is at most four times and the stack at most three times that of -O2, and at no level does the stack
+exceed the bound in the header. Models: those of models.py, a network, and one of N of the official tests of operators (T selects
+which). Prints failures, then "levels: N passed, N failed".
 
--O2 removes most of a kernel whose sizes are constant. For models so small that four times its text, or three times its stack, is less
-than what the kernels take in builds for a debugger, KERNELS is the limit: one for networks, one for the operators of the official tests,
-of which a function may expand to five kernels."""
+-O2 removes most of a kernel whose sizes are constant. If four times the code of -O2, or three times its stack, is less than what kernels
+take at the levels for debuggers, KERNELS is the limit: one for networks, and a larger one for the official tests of operators, of which a
+function may expand to five kernels."""
 import argparse
 import concurrent.futures
 import fnmatch
@@ -24,7 +24,7 @@ BUILD = pathlib.Path(os.environ["B"])
 WORK = BUILD / "levels"
 MACHINES = {"generic": "gcc", "cortex-m4": M4}
 DEBUGGED, LEVELS = ("-O0", "-Og"), ("-O0", "-Og", "-O1", "-O2", "-O3", "-Os", "-Oz")
-KERNELS = {"network": (20480, 2048), "operator": (28672, 4096)}    # bytes of text and stack of the kernels in builds for a debugger
+KERNELS = {"network": (20480, 2048), "operator": (28672, 4096)}    # bytes of code and stack of the kernels at the levels for debuggers
 NETWORKS = ["light_squeezenet"]
 
 
@@ -37,7 +37,7 @@ def emitted(model, options, name, target):
 
 
 def compiled(c, cc, level):
-    """Bytes of text, and of stack at the deepest call."""
+    """Bytes of code, and of stack at the deepest call."""
     o = c.with_suffix(f".{level.replace(' ', '')}.o")
     compiler, *flags = *cc.split(), "-std=c99", *level.split(), "-fcallgraph-info=su", f"-I{BUILD / 'include'}"
     with kept(o, [compiler], flags, [c, c.with_suffix(".h")]) as before:
@@ -49,7 +49,7 @@ def compiled(c, cc, level):
 
 
 def wrong(model, options, name, target):
-    """What is wrong: a list; and whether onnxcc takes the model."""
+    """(a list of what is wrong, whether onnxcc compiles the model)"""
     c, message = emitted(model, options, name, target)
     if message:
         return [] if name.startswith("test_") else [message], False

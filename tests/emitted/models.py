@@ -88,7 +88,7 @@ parsed("constants", """g (float[8] x, int64[3] i) => (float[8] y, int64[3] j, fl
                 "from": np.array([0], np.int64), "to": np.array([1], np.int64),
                 "many": np.full((1000, 100), 0.1, np.float32)})
 
-# Names that are keywords, macros, ends of comments, trigraphs, other names' mangled forms, or not identifiers.
+# Names that are keywords, macros, ends of comments, trigraphs, mangled forms of other names, or not identifiers.
 HOSTILE = ["int", "new", "arena", "status", "x y", "x_y", "x-y", "*/ #error out of the comment", "// \\", "??/", "a\nb", "\"q\"",
            "RT_OK", "T", "EPI", "relu_f32", "conv", "rt_div", "memcpy", "main", "NULL", "é", "1st", "_", "__LINE__", "%s%n", "a" * 300,
            "hostile_run", "sizes", "double", "restrict", "errno", "$", "x_y_2", "c128", "\0nul"]
@@ -105,7 +105,7 @@ def hostile():
 
 
 def hostile_sizes():
-    """The same as names of sizes, which occur in comments of the code."""
+    """The hostile names as names of sizes, which occur in comments of the code."""
     sizes = ["*/ int live; /*", "*/", "/*", "/", "a*", "// \\", "??/", "a\nb"]
     info = [helper.make_tensor_value_info(n, TensorProto.FLOAT, sizes) for n in "xyz"]
     nodes = [helper.make_node("Relu", ["x"], ["y"]), helper.make_node("Softmax", ["y"], ["z"])]
@@ -118,7 +118,7 @@ hostile_sizes()
 
 
 def deep(layers):
-    """Convolutions one after another, of different sizes: no two calls are the same."""
+    """A chain of convolutions of different sizes, so that no two calls are the same."""
     nodes, weights, last = [], [], "x"
     for i in range(layers):
         weights.append(numpy_helper.from_array(values(4 + i % 3 + 1, 4 + (i - 1) % 3 + 1 if i else 3, 1, 1), f"w{i}"))

@@ -72,10 +72,10 @@ def emit(name, *options, to=None):
     return c
 
 
-# ---- each by itself
+# ---- each model by itself
 
 def compiles(name, c, single):
-    """Without a warning, by both compilers, in every mode; as C++ the header, and the C for other processors."""
+    """The C compiles without a warning by both compilers in every mode, and for other processors; the header as C++."""
     for cc in COMPILERS:
         for mode, flags in MODES.items():
             makes(f"{name}: {cc}, {mode}", c.with_suffix(f".{cc}.{mode}.o"), cc, *STRICT, *flags, "-O1", INCLUDE, "-c", c)
@@ -102,8 +102,8 @@ def symbols(name, c):
 
 
 def misplaced(body):
-    """Continued lines that do not begin below the innermost open parenthesis. In a list in braces, and where that is right of column 60,
-    they may begin 8 columns right of their statement instead."""
+    """Continuation lines that are not aligned to the innermost open parenthesis. In a list in braces, or if the parenthesis is right of
+    column 60, they may be indented by 8 columns instead."""
     body = re.sub(r'(?s:/\*.*?\*/)|"(?:[^"\\\n]|\\.)*"|(?m:^#(?:.*\\\n)*.*)', lambda m: re.sub(r"[^\n]", " ", m[0]), body)
     within, first = [], 0     # columns after parentheses; LIST: in braces
     LIST = 999
@@ -120,7 +120,7 @@ def misplaced(body):
 
 
 def text(name, c):
-    """The text of the files: banner, comments, identifiers."""
+    """Banner, comments and identifiers of the files."""
     header, body = c.with_suffix(".h").read_text(), c.read_text()
     check(set(re.findall(r"#include (.*)", header)) == {"<stddef.h>", "<stdint.h>"}, f"{name}: header includes")
     own = set(re.findall(r"#include (.*)", body)) - {f'"{name}.h"'}
@@ -138,7 +138,7 @@ def text(name, c):
 
 
 def apart(name, c):
-    """No call of a shared function passes one place to two of its parameters, which are all restrict."""
+    """No call of a shared function passes the same address to two of its parameters, which are all restrict."""
     body = c.read_text()
     place = {p: at for p, at in re.findall(r" \*const (\w+) = ([^;]*);", body)}
     for function in re.findall(r"^SHARED \w+ (\w+)\(", body, re.M):
@@ -148,7 +148,7 @@ def apart(name, c):
 
 
 def same_bytes(name, c):
-    """Another folder, locale, time zone, and the model from standard input: the same files."""
+    """The same files from another folder, locale and time zone, and with the model from standard input."""
     folder = WORK / "elsewhere" / name
     folder.mkdir(parents=True, exist_ok=True)
     model = folder / f"{name}.onnx"
@@ -193,13 +193,13 @@ def call(name, so, header, weights=None, io=False):
 def expected(name):
     s = onnxruntime.SessionOptions()
     s.log_severity_level = 3
-    s.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL    # they get "quantised" wrong
+    s.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL    # its optimisations compute the model "quantised" wrongly
     session = onnxruntime.InferenceSession(str(WORK / f"{name}.onnx"), s, providers=["CPUExecutionProvider"])
     return session.run(None, dict(zip([i.name for i in session.get_inputs()], TABLE[name][2])))
 
 
 def close(got, want):
-    """The first bytes of the room are the wanted tensor, to rounding."""
+    """Are the first bytes of the buffer the wanted tensor, except for rounding?"""
     x = got[:want.nbytes].view(want.dtype).reshape(want.shape)
     if want.dtype.kind != "f":
         return np.array_equal(x, want)
@@ -212,13 +212,12 @@ DECLARED = r"^(?:static|RT_INLINE|SHARED)\b[^;={]*?\b%s\([^;{]*[;{]|^ *# *(?:def
 
 
 def single_file(name, c):
-    """The model's code precedes the runtime that it calls; of this there is nothing that the file does not use, and nothing
-    twice."""
+    """The model's code comes before the runtime functions; each of these is used, and is there once."""
     text = re.sub(r"/\*.*?\*/", "", c.read_text(), flags=re.S)
     interface, code = text.split("\n#endif\n#endif\n", 1) if "\n#endif\n#endif\n" in text else ("", text)
     run_at = re.search(rf"int {name}_run_at\([^;]*\{{", code).start()
     body = code[run_at:]
-    groups = re.sub(r"^#ifndef (ONNXCC_\w+)\n#define \1\n.*?^#endif$", "", code, flags=re.S | re.M) # all or nothing
+    groups = re.sub(r"^#ifndef (ONNXCC_\w+)\n#define \1\n.*?^#endif$", "", code, flags=re.S | re.M) # complete or absent
     for kind, pattern in DEFINED.items():
         for m in re.finditer(pattern, groups, re.M):
             word, said = m[1], f"{name}, --single: the {kind} {m[1]}"
@@ -226,14 +225,14 @@ def single_file(name, c):
             joined = re.sub(r"\d+$", "##", word) in code
             check(joined or uses > (kind in ("type", "struct")), f"{said} is not used")
     for m in re.finditer(DEFINED["function"], code, re.M):
-        own = re.fullmatch(rf"{name}_\w+_\d+", m[1]) # of the model: equal calls share it
+        own = re.fullmatch(rf"{name}_\w+_\d+", m[1]) # the model's own: equal calls share it
         if not own and re.search(rf"^    .*\b{m[1]}\(", body.split("\n}\n")[0], re.M):
             check(m.start() > run_at, f"{name}, --single: {m[1]} is defined before the model's code")
     check("<onnxcc" not in text and text.count("#include <stddef.h>") == 1, f"{name}, --single: includes")
 
 
 def same_numbers(name, c, single):
-    """The results are ONNX Runtime's, and have the same bits in every mode."""
+    """The results agree with ONNX Runtime's, and have the same bits in every mode."""
     header = c.with_suffix(".h").read_text()
     library = BUILD / "libonnxcc-rt.a"
     ways = {"gcc -O2": (c, "gcc", ["-O2"]), "gcc -O0": (c, "gcc", ["-O0"]), "clang": (c, "clang-14", ["-O2", "-ffp-contract=off"]),
@@ -249,14 +248,14 @@ def same_numbers(name, c, single):
             want = expected(name)
             check(status == 0 and len(room) == len(want) and all(map(close, room, want)), f"{name}: status {status}, other numbers")
         check(status == 0 and all(map(np.array_equal, room, first)), f"{name}: {way} gives other bits")
-    program = c.with_suffix(".program")     # the library is not position-independent: a program of its own
+    program = c.with_suffix(".program")     # a program, because the library is not position-independent
     succeeds(f"{name}: linked with the library", "gcc", "-std=c99", "-Os", "-DONNXCC_LIBRARY", INCLUDE, "-x", "c", c, "-x", "c", "-",
              "-x", "none", library, "-Wl,--gc-sections", "-o", program, input=f"int {name}_run(void);\nint main(int n, char **a)\n"
              f"{{ return n > 9 ? {name}_run() + !a : 0; }}\n")
 
 
 def stack(name, c):
-    """The stack of the deepest call, as measured by the C compiler, is at most the header's."""
+    """The stack of the deepest call, by the C compiler's figures, is at most the bound in the header."""
     worst = 0
     for mode, level in (("default", "-O0"), ("default", "-Og"), ("default", "-O2"), ("default", "-O3"), ("default", "-Os")):
         o = c.with_suffix(f".stack{level}.o")
@@ -283,10 +282,10 @@ def alone(name):
     return stack(name, c)
 
 
-# ---- together
+# ---- several models
 
 def weights_anywhere():
-    """Weights are in the C file, beside it, or loaded by the caller; loading other weights is an error."""
+    """Weights are in the C file, in a file beside it, or loaded by the caller; to load other weights is an error."""
     rooms = []
     for where in ("inline", "incbin", "file"):
         c = emit("network", f"--weights={where}", to=f"weights-{where}")
@@ -322,7 +321,7 @@ def weights_anywhere():
 
 
 def targets():
-    """For an unknown name the message suggests the nearest target, or generic; a real processor's name is not taken as misspelt."""
+    """For an unknown name the message suggests the nearest target, or generic; the name of a real processor is not treated as misspelt."""
     for name, nearest in neighbours():
         p = run(BUILD / "onnxcc", WORK / "network.onnx", "-o", "-", "--target", name)
         says = f"not known, the nearest is {nearest};" if nearest else "not known, generic suits every processor;"
@@ -333,7 +332,7 @@ def targets():
 
 
 def stubs():
-    """--custom-stub: definitions that compile, return a status, and are filled in; never written over."""
+    """--custom-stub writes definitions that compile and return a status, to be filled in; it never overwrites a file."""
     folder = WORK / "stubs"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -367,7 +366,7 @@ def stubs():
 
 
 def fields():
-    """Attributes of custom operators are fields of structs with name spaces of their own, whatever their names are."""
+    """Attributes of custom operators are fields of structs, whatever their names are."""
     folder = WORK / "fields"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -400,7 +399,7 @@ def fields():
 
 
 def structs():
-    """--struct: the same bits, through a struct of pointers and then sizes, in C and C++."""
+    """--struct gives the same bits through a struct of pointers, then sizes, in C and C++."""
     for name in (n for n in TABLE if n not in ("deep", "shallow")):
         c = emit(name, "--struct", to=f"{name}-struct")
         header, plain = c.with_suffix(".h").read_text(), (WORK / name / f"{name}.h").read_text()
@@ -414,7 +413,7 @@ def structs():
 
 
 def one_program():
-    """Two models, one of them twice, in one program; with all modes of weights."""
+    """Two models, one of them twice, in one program, in all modes of weights."""
     main = "#include <stdio.h>\n"
     main += "".join(f'#include "{n}.h"\n' for n in ("network", "types", "again"))
     main += ("static float x[NETWORK_X_SIZE], y[NETWORK_Y_SIZE], z[AGAIN_Y_SIZE];\nint main(void)\n{\n"
@@ -436,7 +435,7 @@ def one_program():
 
 
 def own_arena():
-    """A program of sections that has an arena of its own has no static one."""
+    """A program with an arena of its own, linked with --gc-sections, has no static one."""
     c = emit("network", to="own_arena")
     for call_, there in ("network_run_at(arena, x, y)", False), ("network_run(x, y)", True):
         program = c.with_suffix("")
@@ -448,15 +447,15 @@ def own_arena():
 
 
 def defined(job):
-    """No #if of a kernel's header asks for a name that is not there, whatever the types."""
+    """No #if in a kernel's header uses an undefined name, whatever the types."""
     header, cc, mode = job
     return succeeds(f"{header}, every type: {cc}, {mode}", cc, "-std=c99", "-E", "-Wundef", *MODES[mode], f'-DKERNELS="{header}"',
                     "-o", os.devnull, RUNTIME / "rt.c")
 
 
 def one_unit():
-    """The C of several models in one translation unit, in any order, gives the same results; with --single also for several
-    targets, else code for generic and for a named target in one is an error."""
+    """The C of several models in one translation unit, in any order, gives the same results; with --single also for several targets.
+    Without it, code for generic and for a named target in one translation unit is an error."""
     names = [n for n in TABLE if n not in ("deep", "shallow")]
     folders = {"unit": [], "unit-single": ["--single"]}
     files = {f: [emit(n, *options, to=f) for n in names] for f, options in folders.items()}
@@ -494,7 +493,7 @@ def same_as_alone(name, so):
 
 
 def constants():
-    """Constants have their exact bits; splats take no memory."""
+    """Constants have their exact bits; constants of equal elements take no memory."""
     c = WORK / "constants" / "constants.c"
     so = shared("constants", c, flags=["-O2"])
     _, room = call("constants", so, c.with_suffix(".h").read_text())
@@ -506,7 +505,7 @@ def constants():
 
 
 def scales():
-    """The header has scale and zero point if one scale holds for all elements, also after a Reshape."""
+    """The header has the scale and zero point of a tensor if they are the same for all elements, also after a Reshape."""
     header = (WORK / "quantised" / "quantised.h").read_text()
     found = re.findall(r"#define QUANTISED_(\w+_(?:SCALE|ZERO_POINT)) (\S+)", header)
     check(found == [("X_SCALE", "0.0471000001f"), ("X_ZERO_POINT", "3"), ("U_SCALE", "2.0f"), ("U_ZERO_POINT", "0"),
@@ -514,7 +513,7 @@ def scales():
 
 
 def evaluated():
-    """--eval writes strings that can be read."""
+    """The strings that --eval-out writes can be read again."""
     folder, words = WORK / "evaluated", np.array(["a\u00e9", "", "b" * 200], object)
     folder.mkdir(exist_ok=True)
     (folder / "input_0.pb").write_bytes(onnx.numpy_helper.from_array(words).SerializeToString())
@@ -526,7 +525,7 @@ def evaluated():
 
 
 def channel_block():
-    """--channel-block decides between blocks of 8 and of 16 where the shape of the weights allows both."""
+    """--channel-block selects blocks of 8 or of 16 channels if the shape of the weights allows both."""
     folder = WORK / "channel_block"
     folder.mkdir(exist_ok=True)
     x, w = np.array([2, 3], np.float32).reshape(1, 2, 1, 1), np.arange(64, dtype=np.float32).reshape(32, 2, 1, 1)

@@ -1,7 +1,7 @@
-"""Writes the rows of compiler/emit/stack.def of the kernels in some headers: the bytes of stack that each needs, with all that it
+"""Writes the rows of compiler/emit/stack.def for the kernels in some headers: the bytes of stack that each needs, including what it
 calls, on each kind of target, by gcc's -fcallgraph-info=su. usage: stack.py HEADER... (takes minutes)
 
-The tests also measure emitted code by deepest(FILE.ci)."""
+Tests use deepest(FILE.ci) to measure emitted code."""
 import concurrent.futures
 import os
 import pathlib
@@ -33,7 +33,7 @@ def column(word):
 
 
 BASE = ROOT / "compiler" / "base"
-# Name of a target -> its column, and what its C compiler is given.
+# Name of a target -> its column, and its flags for the C compiler.
 TARGETS = {n: (column(c), flags) for n, c, flags in
            re.findall(r'^TARGET\("(.+?)", .*?(STACK_\w+), \w+, "(.*?)"', (BASE / "target.def").read_text(), re.M)}
 M4 = f"{TOOLS['cortex'][0]} {TARGETS['cortex-m4'][1]}"
@@ -86,7 +86,7 @@ def main(headers):
                 row = found.setdefault(TYPES.sub("", f), dict.fromkeys(ENTRY, 0))
                 row[column] = max(row[column], n)
     if {h.name for h in RUNTIME.glob("*.h") if re.search("^REGISTER_(KERNEL|FALLIBLE)", h.read_text(), re.M)} - set(headers):
-        found = written() | found   # the rows of other headers stay
+        found = written() | found   # keeps the rows of other headers
     for row in found.values():   # built for any processor
         row["generic"] = max(row["generic"], row["aarch64"], row["riscv64"])
     rows = [f"STACK({k}, {', '.join(map(str, row.values()))})\n" for k, row in sorted(found.items()) if max(row.values()) > SMALLEST_ROW or k == "others"]

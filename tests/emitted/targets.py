@@ -1,5 +1,5 @@
-"""Names of processors that are no targets, and the nearest target: for every processor of gcc's, by the features in gcc's
-macros."""
+"""Names of processors that are not targets, and the nearest target of each: for every processor that gcc knows, by the features in
+gcc's macros."""
 import re
 import subprocess
 
@@ -16,7 +16,7 @@ LEVELS = {
     "cortex-m3": "ARM_ARCH_7M",
     "cortex-m0plus": "ARM_ARCH_ISA_THUMB",
 }
-# Chips that gcc does not list, by their data sheets, in common spellings.
+# Processors that gcc does not list, by their data sheets, in common spellings.
 OTHERS = {
     "cortex-m0+": "cortex-m0plus", "cortex-m52": "cortex-m55", "cortex-m85": "cortex-m55", "cortex-m4f": "cortex-m4",
     "CORTEX-M4": "cortex-m4",

@@ -1,14 +1,14 @@
 """Runs the cases of tests/error/*.case: makes the model, runs onnxcc on it, compares its messages and exit code, and
-looks for files left behind. Prints what differs, then "error: N passed, N failed".
+looks for files left behind. Prints differences, then "error: N passed, N failed".
 
-A case file is text; a keyword at the start of a line begins a part, its contents are indented by four spaces:
+A case file is text. A keyword at the start of a line begins a part, whose contents are indented by four spaces:
     case NAME       a new case
     model B1        what to start from, one of MODELS; or the text of a model (as of onnx.parser), indented
     edit            Python, run with the model as m: may change it, set data (bytes of m.onnx instead), or write files
     run ARGUMENTS   instead of `m.onnx -o m.c`; several lines are several runs; < FILE: its standard input
-    limit BYTES     no file may become larger
+    limit BYTES     the largest size of a file
     exit N          the exit code (default 1)
-    paste           the options that the last help suggests, for all sizes or for the only one, make the same command succeed
+    paste           with the options that the last help suggests, for all sizes or for the only one, the same command succeeds
     says            everything on standard error, exactly; empty: nothing
 """
 import fnmatch

@@ -22,11 +22,11 @@ from reference import OPSETS, rng_of
 
 ROWS, WIDTH = 200, 6
 TREES, DEPTH = 6, 3
-NEWEST = 15     # opset of onnxmltools
+NEWEST = 15     # the newest opset that onnxmltools writes
 
 
 def data(name, kind):
-    """Rows and what depends on them: classes, numbers or ranks; the last two columns hold categories."""
+    """Rows, whose last two columns are categories, and targets: classes, numbers or ranks."""
     rng = rng_of(name)
     x = rng.standard_normal((ROWS + 9, WIDTH))
     x[:, -2:] = rng.integers(0, 9, (ROWS + 9, 2))
@@ -126,7 +126,7 @@ def catboost_models():
 
 
 def pipeline(name, last, kind):
-    """A pipeline of scikit-learn's with another package's trees at its end."""
+    """A scikit-learn pipeline that ends with another package's trees."""
     x, y, rows = data(name, kind)
     for cls, of, convert in ((lightgbm.LGBMClassifier, "LightGbmLGBMClassifier", lightgbm_converter),
                              (xgboost.XGBClassifier, "XGBoostXGBClassifier", xgboost_converter)):

@@ -13,7 +13,7 @@ logging.disable(logging.ERROR)
 torch.set_num_threads(1)
 warnings.simplefilter("ignore")
 SCRIPT, DYNAMO = False, True
-SUMS = 1e-4     # the error that is allowed, as a part of the largest value: sums of many layers in another order
+SUMS = 1e-4     # the largest error, divided by the largest value: sums of many layers in another order
 
 
 def arrays(values):
@@ -57,8 +57,8 @@ def export(module, args, exporter, axes=None, opset=18):
 
 
 def ways(name, make, given, axes, exporters=(SCRIPT, DYNAMO), sizes=(False, True), part=SUMS):
-    """Models of one module. given: (sizes are of the second call) -> its arguments; with open sizes the export
-    sees those of the first call."""
+    """Models of one module. given(False) and given(True): its arguments in sizes for a first and a second call; a model with open sizes is
+    exported with those of the first and run with those of the second."""
     for exporter, is_open in itertools.product(exporters, sizes):
         if is_open and axes is None:
             continue

@@ -54,7 +54,7 @@ def used(parts, frame):
 
 
 def vectorizers(whole):
-    """The fitted ones in a ColumnTransformer, alone or in a pipeline."""
+    """The fitted vectorizers in a ColumnTransformer, alone or in a pipeline."""
     columns = whole.steps[0][1] if isinstance(whole, Pipeline) else whole
     return [e for _, e, _ in columns.transformers_ if isinstance(e, TfidfVectorizer)]
 
@@ -93,7 +93,7 @@ def centred():
 
 
 def single():
-    """A class that no row has: its part of the model is a constant."""
+    """Models with a class that no row has, whose part of the model is a constant."""
     rng = np.random.default_rng(4)
     x, y = rng.standard_normal((30, 4)).astype(np.float32), np.zeros((30, 3), int)
     y[::2, 0] = y[1::2, 1] = 1

@@ -16,7 +16,7 @@ DEPTH = WIDTH // HEADS
 
 
 def turned(x, cos, sin):
-    """Rotary positions: pairs of elements, half a head apart, turned by the position's angles."""
+    """Rotary embedding: rotates pairs of elements, half a head apart, by the position's angles."""
     a, b = x.chunk(2, dim=-1)
     return x * cos + torch.cat((-b, a), dim=-1) * sin
 

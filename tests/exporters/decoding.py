@@ -1,8 +1,8 @@
 """A decoder with its cache as state, beside ONNX Runtime: decoding.py MODEL.onnx [TOKENS]. MODEL is from decoder.py.
 
-The C is run(state, token, logits). Token by token both get the same text, in turns on one processor; ONNX Runtime's outputs become its
-next inputs without a copy of ours. Checks the logits of every token, that each cache grows in place, and that a reset, a copy of
-the state and a state that is full behave. Prints the median time of a token, over the last quarter, and its quotient."""
+The C is run(state, token, logits). Both get the same tokens, in turns on one processor; ONNX Runtime's outputs become its next inputs
+without a copy. Checks the logits of every token, that each cache grows in place, a reset, a copy of the state, and the error when it is
+full. Prints the median time of a token over the last quarter, of both, and their quotient."""
 import ctypes
 import os
 import pathlib
@@ -19,7 +19,7 @@ from checks import check, counts
 
 BUILD = pathlib.Path(os.environ["B"]).resolve()
 TARGET, FLAGS = "x86-64-v3", ["-O3", "-march=x86-64-v3"]
-SUMS = 1e-4     # the error that is allowed, as a part of the largest logit: sums in another order through all layers
+SUMS = 1e-4     # the largest error, divided by the largest logit: sums in another order through all layers
 
 
 class Ours:

@@ -1,7 +1,7 @@
-# Models that real exporters make, against ONNX Runtime: in the compiler, with fixed and bounded sizes, and some as C.
-# T='boosting_*': only these.
+# Models made by exporters and converters, compared with ONNX Runtime: evaluated by the compiler, with fixed and bounded sizes, and some
+# as C. T='boosting_*': only these.
 EXPORTED = $(B)/suite/run $(B)/suite/call $(B)/suite/call-sanitized $(B)/include/onnxcc
-# Both groups: folder of the tests, environment, scripts of this folder (one for each kind), one in how many as C.
+# $(1): folder of the tests; $(2): Python environment; $(3): scripts of this folder, one for each kind; $(4): one in so many runs as C.
 define run-exported
 	@tests/exporters/setup $(CACHE) $(2)
 	@OMP_NUM_THREADS=1 PYTHONPATH=tests:tests/models $(CACHE)/$(2)-venv/bin/python tests/exporters/make.py $(CACHE)/$(1) $(3)
@@ -10,7 +10,7 @@ define run-exported
 		$(if $(T),-v,--every $(4) --turn $(OLD_TURN)) $(CACHE)/$(1) $(if $(T),'$(T)')
 endef
 
-# scikit-learn, boosted trees, the tools of ONNX Runtime; as C one of CONVERTERS_EVERY, others for every commit.
+# Models of scikit-learn and boosted trees, and of ONNX Runtime's tools. One of CONVERTERS_EVERY as C, others for every commit.
 TESTS += converters
 CONVERTERS = scikit boosting tools
 CONVERTERS_EVERY ?= 100
@@ -18,13 +18,13 @@ test-converters: setup $(EXPORTED)
 	$(call run-exported,converters,exporters,$(CONVERTERS),$(CONVERTERS_EVERY))
 
 # Layers and functions of PyTorch, networks of transformers and of torchvision, by both of PyTorch's exporters, which need 6 GB of
-# packages; as C one of EXPORTERS_EVERY.
+# packages. One of EXPORTERS_EVERY as C.
 EXPORTERS = modules language images
 EXPORTERS_EVERY ?= 10
 test-exporters: setup $(EXPORTED)
 	$(call run-exported,exporters,pytorch,$(EXPORTERS),$(EXPORTERS_EVERY))
 
-# A decoder of 135 million parameters, exported by torch with its past: every token against ONNX Runtime, the time of both in turns.
+# A decoder of 135 million parameters, exported by PyTorch with its cache: the logits of every token and its time, beside ONNX Runtime's.
 DECODER = $(B)/decoder/model.onnx
 TOKENS ?= 512
 test-decoder: setup all

@@ -1,4 +1,4 @@
-"""Networks of torchvision for images, in small forms: classes, segmentation, detection."""
+"""Small forms of torchvision's networks: classification, segmentation, detection."""
 import torch
 from torch import nn
 from torchvision import models as tv
@@ -73,7 +73,7 @@ def classes():
 # ---- torchvision: segmentation and detection ---------------------------------------------------------------------------
 
 class Results(nn.Module):
-    """The tensors of a module that returns a dictionary, or one per image."""
+    """The tensors in the dictionary that a module returns, or in one for each image."""
 
     def __init__(self, module, listed):
         super().__init__()
@@ -88,7 +88,7 @@ def segment(name, **more):
 
 
 def spread(head, size):
-    """Weights with which the results of a detector that was not trained differ from each other."""
+    """Gives an untrained detector weights with which its results differ from each other."""
     for name, p in head.named_parameters():
         nn.init.zeros_(p) if name.endswith("bias") else nn.init.normal_(p, std=size / p[0].numel() ** .5)
 

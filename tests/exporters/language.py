@@ -1,5 +1,5 @@
-"""Networks of transformers, in small forms with random weights: encoders, decoders without and with the keys and values of earlier
-tokens, encoders with decoders, images, sound, and state-space models."""
+"""Small networks of the package transformers with random weights: encoders, decoders without and with a cache, encoder-decoders,
+networks for images and sound, state-space models."""
 import torch
 import transformers as tf
 from torch import nn
@@ -19,7 +19,7 @@ def made(config, cls, **values):
 
 
 class Of(nn.Module):
-    """The first result of a module whose inputs have these names."""
+    """A module that calls another by these names of inputs, and returns its first result."""
     variadic = True
 
     def __init__(self, module, *names, **more):
@@ -31,7 +31,7 @@ class Of(nn.Module):
 
 
 class Step(nn.Module):
-    """A decoder's step: logits, and keys and values of all tokens so far; those of earlier ones are inputs."""
+    """A decoder's step: its inputs are tokens and the cache of earlier ones, its outputs logits and the cache of all."""
 
     def __init__(self, module):
         super().__init__()
@@ -152,7 +152,7 @@ def step(config):
 
 
 def models():
-    """Decoders are exported by torch.export only: their masks have operators that the script exporter does not know."""
+    """The models. Decoders are exported by torch.export only, because the script exporter lacks operators of their masks."""
     for name, (config, cls, values) in ENCODERS.items():
         yield from ways(f"encoder_{name}", lambda c=config, m=cls, v=values: Of(made(c, m, **v), "input_ids", "attention_mask"), masked, (TOKENS, TOKENS))
     for name, (config, cls, values) in DECODERS.items():

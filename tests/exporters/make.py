@@ -1,8 +1,8 @@
 """Makes models with exporters, and tests of them in the form of the official ones, with results of ONNX Runtime:
-FOLDER/EXPORTER/EXPORTER_NAME/model.onnx and test_data_set_0/{input,output}_I.pb; atol, the absolute error that is allowed.
+FOLDER/EXPORTER/EXPORTER_NAME/model.onnx and test_data_set_0/{input,output}_I.pb; the file atol has the absolute tolerance.
 
-usage: make.py FOLDER EXPORTER...    a script of this folder each; does nothing when FOLDER is complete
-What cannot be exported, and what ONNX Runtime does not run, is in skipped.txt, and nothing else may be."""
+usage: make.py FOLDER EXPORTER...    EXPORTER: a script of this folder; does nothing when FOLDER is complete
+skipped.txt lists exactly the models that cannot be exported, or that ONNX Runtime does not run."""
 import fnmatch
 import importlib
 import importlib.metadata
@@ -21,7 +21,7 @@ from reference import session
 from message import write_test
 
 HERE = pathlib.Path(__file__).resolve().parent
-# Each exporter has at least so many models.
+# The minimum number of models of each exporter.
 LEAST = {"scikit": 1300, "boosting": 155, "tools": 400, "modules": 320, "language": 214, "images": 90}
 PACKAGES = "onnx onnxruntime skl2onnx onnxmltools scikit-learn lightgbm xgboost-cpu catboost torch torchvision transformers onnxscript".split()
 jobs = []       # (name, function that makes the model and its inputs)
@@ -43,7 +43,7 @@ def floats(values):
 
 
 def allowed(results, part=1e-5):
-    """The absolute tolerance, a part of the smallest output's largest value; 1e-5: for sums of floats in another order."""
+    """The absolute tolerance: `part` times the smallest of the outputs' largest values; 1e-5 allows sums of floats in another order."""
     sizes = [np.abs(y[np.isfinite(y)]).max(initial=0) for y in floats(results)]
     return part * min([s for s in sizes if s], default=1)
 
@@ -57,7 +57,7 @@ def results_of(model, inputs):
 
 
 def write(folder, i):
-    """Makes model i; what went wrong, or None."""
+    """Makes model i; returns what went wrong, or None."""
     name, make = jobs[i]
     try:
         model, inputs, *more = make()       # the error that is allowed as a part of the largest value; files beside the test's
@@ -80,13 +80,13 @@ def worker(argument):
 
 
 def skips(exporters):
-    """Patterns of these exporters' names in skipped.txt."""
+    """The patterns in skipped.txt for these exporters."""
     lines = (HERE / "skipped.txt").read_text().splitlines()
     return [line.split()[0] for line in lines if line and line.split("_")[0] in exporters]
 
 
 def check(exporters, missed):
-    """Every model that is missing stands in the list, and every pattern of the list is of a model that is missing."""
+    """Checks that a pattern of the list matches every missing model, and that each pattern matches a missing model."""
     names, patterns, wrong = [m.split()[0] for m in missed], skips(exporters), 0
     for m, n in zip(missed, names):
         if not any(fnmatch.fnmatchcase(n, p) for p in patterns):
@@ -118,7 +118,7 @@ def make_all(folder, exporters):
 
 
 def imported(scripts):
-    """The scripts, and what they import of the tests' folders, directly or not."""
+    """The scripts and the files of tests/ that they import, directly or not."""
     found = set()
     while scripts:
         script = scripts.pop()
@@ -130,7 +130,7 @@ def imported(scripts):
 
 
 def versions():
-    """Of the packages that are installed."""
+    """The versions of the installed packages."""
     there = {d.metadata["Name"].lower(): d.version for d in importlib.metadata.distributions()}
     return [f"{p} {there[p]}" for p in PACKAGES if p in there]
 

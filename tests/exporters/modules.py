@@ -57,7 +57,7 @@ class Attention(nn.Module):
 
 
 class StateSpace(nn.Module):
-    """A selective state-space layer (Mamba's), its recurrence as cumulative products over the steps."""
+    """A selective state-space layer, as in Mamba, with its recurrence as cumulative products over the steps."""
 
     def __init__(self, width=8, states=4):
         super().__init__()
@@ -80,7 +80,7 @@ class StateSpace(nn.Module):
 
 
 class Spectrum(nn.Module):
-    """A front end of audio models: windows, powers, bands, logarithm."""
+    """A front end of audio models: windowed power spectra, bands, logarithm."""
 
     def __init__(self, complex_):
         super().__init__()
@@ -96,7 +96,7 @@ class Spectrum(nn.Module):
 
 
 class Steps(nn.Module):
-    """A loop over the steps that torch.jit.script keeps as a loop, with a branch."""
+    """A loop with a branch, which torch.jit.script exports as Loop and If."""
 
     def __init__(self):
         super().__init__()

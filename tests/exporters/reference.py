@@ -2,7 +2,7 @@
 import numpy as np
 import onnxruntime
 
-OPSETS = {"": 21, "ai.onnx.ml": 3, "com.microsoft": 1}     # the newest that skl2onnx writes
+OPSETS = {"": 21, "ai.onnx.ml": 3, "com.microsoft": 1}     # the newest versions that skl2onnx writes
 
 
 def rng_of(name):
@@ -11,7 +11,7 @@ def rng_of(name):
 
 
 def session(model, level="disable"):
-    """ONNX Runtime on a model, one thread, with its optimisations of a level."""
+    """A session of ONNX Runtime for a model, in one thread, with this level of optimisation."""
     o = onnxruntime.SessionOptions()
     o.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, f"ORT_{level.upper()}_ALL")
     o.intra_op_num_threads, o.inter_op_num_threads, o.log_severity_level = 1, 1, 4

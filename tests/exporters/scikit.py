@@ -1,4 +1,4 @@
-"""Models of scikit-learn as skl2onnx writes them: every estimator that it lists, with each kind of labels, targets and inputs."""
+"""Models of scikit-learn, converted by skl2onnx: every estimator that it supports, with each kind of labels, targets and inputs."""
 import itertools
 
 import numpy as np
@@ -44,7 +44,7 @@ def kinds(name, *values, **more):
 
 
 FORESTS = [few(), {**few(), "max_depth": 3}]
-# The arguments of an estimator, a dictionary for each variant; {} where it is not here.
+# The arguments of an estimator, a dictionary for each variant; estimators that are not here have no arguments.
 ARGUMENTS = {
     "AdaBoostClassifier": [few(), {**few(), "estimator": tree()}],
     "AdaBoostRegressor": [{**few(), "loss": v} for v in ("linear", "square", "exponential")],
@@ -139,7 +139,7 @@ ARGUMENTS = {
 POSITIVE = ("CategoricalNB", "ComplementNB", "MultinomialNB", "GammaRegressor", "PoissonRegressor", "TweedieRegressor",
             "TfidfTransformer", "HistGradientBoostingRegressor", "OneClassSVM")
 TWO = "GaussianProcessClassifier", "TunedThresholdClassifierCV"       # only two classes
-COUNTED = ("CategoricalNB", "OneHotEncoder", "OrdinalEncoder", "TargetEncoder")      # of a few values in a column
+COUNTED = ("CategoricalNB", "OneHotEncoder", "OrdinalEncoder", "TargetEncoder")      # need columns of a few different values
 MISSING = "KNNImputer", "SimpleImputer", "HistGradientBoostingClassifier", "HistGradientBoostingRegressor"
 ELSEWHERE = ("ColumnTransformer", "CountVectorizer", "TfidfVectorizer", "DictVectorizer", "FeatureHasher", "LabelEncoder", "LabelBinarizer",
              "KernelCenterer", "_ConstantPredictor")     # in text.py and column.py
@@ -152,7 +152,7 @@ OPTIONS = {"GaussianProcessRegressor": [{}, {"return_std": True}], "KNeighborsCl
 
 
 def data(name, seed):
-    """Values to fit and to run on."""
+    """Random inputs, to fit and to run on."""
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((ROWS + 7, WIDTH)) * [1, 2, 0.5, 3, 1]
     if name in COUNTED:
@@ -165,7 +165,7 @@ def data(name, seed):
 
 
 def target(name, seed, kind, x):
-    """What depends on x, but not exactly."""
+    """A target that depends on x, with noise."""
     rng = np.random.default_rng(seed + 1)
     y = np.nan_to_num(x) @ rng.standard_normal((WIDTH, 2)) + rng.standard_normal((ROWS, 2))
     if kind in LABELS or kind == "class":
@@ -175,7 +175,7 @@ def target(name, seed, kind, x):
 
 
 def fit(make, name, seed, kind, dtype):
-    """The fitted estimator, and rows to run it on."""
+    """(the fitted estimator, rows to run it on)"""
     x, more = data(name, seed)
     if dtype == np.int64:
         x, more = np.rint(x * 3), np.rint(more * 3)
@@ -188,7 +188,7 @@ def fit(make, name, seed, kind, dtype):
 
 
 def allowed(estimator):
-    """The values of the option zipmap; some converters pass all options on."""
+    """The values of the option zipmap that the estimator's converter takes; some converters pass options on to inner ones."""
     options = get_converter(sklearn_operator_name_map[type(estimator)]).get_allowed_options()
     return [False] if options == "passthrough" else options.get("zipmap", [])
 

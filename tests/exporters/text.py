@@ -1,4 +1,4 @@
-"""Text, dictionaries and labels in scikit-learn, as skl2onnx writes them."""
+"""Models of texts, dictionaries and labels of scikit-learn, converted by skl2onnx."""
 import itertools
 
 import numpy as np
@@ -21,7 +21,7 @@ VECTORIZERS = [
     {"binary": True}, {"max_features": 5}, {"min_df": 2}, {"analyzer": "char"}, {"analyzer": "char", "ngram_range": (1, 2)},
     {"token_pattern": "[a-zA-Z]+"}, {"token_pattern": r"\b\w+\b"},
     {"vocabulary": ["document", "first", "the", "one"]}]
-LOCALE = {"locale": "C"}      # others are not on every machine
+LOCALE = {"locale": "C"}      # the only one on every machine
 TFIDF = [{"norm": "l1"}, {"norm": None}, {"use_idf": False}, {"smooth_idf": False}, {"sublinear_tf": True}]
 
 

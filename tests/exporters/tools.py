@@ -1,4 +1,4 @@
-"""Networks of tests/models after ONNX Runtime's tools: quantisers, float16 converter, optimiser, optimiser of transformers."""
+"""Networks of tests/models, processed by ONNX Runtime's tools: quantisers, float16 converter, optimiser, optimiser of transformers."""
 import functools
 import itertools
 import logging
@@ -27,7 +27,7 @@ recurrent.STEPS, recurrent.WIDTH = 9, 16
 transformer.LAYERS, transformer.WIDTH, transformer.HEADS = 2, 32, 4
 transformer.GPT_LAYERS, transformer.GPT_WIDTH, transformer.GPT_HEADS, transformer.GPT_WORDS, transformer.GPT_CONTEXT = 2, 32, 4, 64, 32
 
-# A float network; the dimensions of its inputs that may become open, (input, axis, name); one of the data sets.
+# A float network: the dimensions of its inputs that may become open, (input, axis, name), and one of the data sets.
 NETS = {
     "ds_cnn": (vision.ds_cnn, [(0, 0, "n")]),
     "resnet8": (vision.resnet8, [(0, 0, "n")]),
@@ -40,11 +40,11 @@ NETS = {
 }
 BOTH = "ds_cnn", "lstm", "bert_ts17", "gpt_ts17"      # with fixed and with open sizes; the others with fixed ones
 FLOAT = {"DefaultTensorType": onnx.TensorProto.FLOAT}       # of tensors whose type the quantiser does not know
-# The error that is allowed, as a part of the largest value: some steps of 8 bits, some of float16, sums in another order.
+# The largest errors, divided by the largest value: some steps of 8 bits, some of float16, sums in another order.
 STEPS, HALF, SUMS = 0.02, 4e-3, 1e-4
 BYTES = 0.05        # ONNX Runtime rounds the activations of MatMulNBits to 8 bits at accuracy level 4
 
-# How many channels ONNX Runtime lays side by side: on x86-64 as many as a vector has floats.
+# The number of channels in a block of ONNX Runtime's: on x86-64 that of floats in a vector.
 CHANNELS = "16" if "avx512f" in pathlib.Path("/proc/cpuinfo").read_text().split() else "8"
 
 
@@ -55,7 +55,7 @@ def network(name):
 
 
 def sized(name, is_open):
-    """The network and its data; is_open: with its sizes left to the run, otherwise with those of the data."""
+    """The network and its data; is_open: its sizes are open, otherwise those of the data."""
     model, sets, axes = network(name)
     model, feed = onnx.ModelProto.FromString(model.SerializeToString()), sets[0]
     for x, value in zip(model.graph.input, feed):
@@ -71,7 +71,7 @@ def sized(name, is_open):
 
 
 class Reader(quantization.CalibrationDataReader):
-    """The data, and more of its kind."""
+    """Calibration data: the data set, and more of its kind."""
 
     def __init__(self, model, feed):
         rng = rng_of("calibration")
@@ -83,7 +83,7 @@ class Reader(quantization.CalibrationDataReader):
 
 
 def through_files(model, tool):
-    """What the tool writes: tool(path, path of the result)."""
+    """The model that a tool makes by tool(path, path of the result)."""
     with tempfile.TemporaryDirectory() as folder:
         before, after = os.path.join(folder, "a.onnx"), os.path.join(folder, "b.onnx")
         onnx.save(model, before)
@@ -92,7 +92,7 @@ def through_files(model, tool):
 
 
 def optimised(model, level):
-    """As ONNX Runtime saves it at a level: basic, extended, all."""
+    """The model that ONNX Runtime saves at a level: basic, extended, all."""
     def tool(path, out):
         o = onnxruntime.SessionOptions()
         o.optimized_model_filepath, o.log_severity_level = out, 4
@@ -130,7 +130,7 @@ def in_bnb4(model, kind):
 
 
 def fused(model, kind, **options):
-    """By onnxruntime.transformers."""
+    """The model that the optimiser of onnxruntime.transformers makes."""
     chosen = FusionOptions(kind)
     for name, value in options.items():
         setattr(chosen, name, value)
@@ -139,8 +139,8 @@ def fused(model, kind, **options):
 
 
 def signed(form):
-    """Types of activations and weights; signed weights in 7 bits, for without VNNI ONNX Runtime's sums of unsigned and signed bytes
-    saturate."""
+    """Types of activations and weights; signed weights have 7 bits, because ONNX Runtime's sums of products of unsigned and signed bytes
+    saturate without VNNI."""
     return [("QUInt8", "QUInt8", {}), ("QUInt8", "QInt8", {"reduce_range": True}),
             ("QInt8", "QInt8", {"per_channel": True, "reduce_range": True}),
             *([("QInt16", "QInt8", {"reduce_range": True})] * (form == "QDQ"))]
@@ -150,12 +150,12 @@ def halved(model, io, **options):
     return float16.convert_float_to_float16(model, keep_io_types=io, **options)
 
 
-# Products of activations stay in floats: those of the masks' large numbers leave nothing in 8 bits.
+# Products of activations stay floats: the large numbers of masks would leave no precision in 8 bits.
 PRODUCTS = {"op_types_to_quantize": ["MatMul", "Gemm", "Gather"], "extra_options": {"MatMulConstBOnly": True}}
 
 
 def tools(name):
-    """(name, function of a model and its data that gives another model, allowed error) of each tool"""
+    """(name, function from a model and its data to another model, largest error) of each tool"""
     yield from ((level, lambda m, x, v=level: optimised(m, v), SUMS) for level in ("basic", "extended", "all"))
     for weights, options in ("QInt8", {}), ("QUInt8", {"per_channel": True}):
         yield f"dynamic_{weights}", lambda m, x, w=weights, o=options: in_8_bits(m, w, reduce_range=True, **o), STEPS
@@ -191,7 +191,7 @@ def tools_of_transformers(kind):
 
 
 def as_fed(model, feed):
-    """The data in the types of the model's inputs."""
+    """The data, converted to the types of the model's inputs."""
     kinds = [onnx.helper.tensor_dtype_to_np_dtype(i.type.tensor_type.elem_type) for i in model.graph.input]
     return [np.asarray(x).astype(k) for x, k in zip(feed, kinds, strict=True)]
 

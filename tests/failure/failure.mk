@@ -1,4 +1,4 @@
-# onnxcc while something fails: every allocation, every write, a full disk, a signal, a small stack.
+# Failures while onnxcc runs: of every allocation and every write, a full disk, a signal, a small stack.
 # Parts: base/output, base/error, base/fail, base/process, base/pool, base/util.
 TESTS += failure
 test-failure: setup $(B)/onnxcc $(B)/failure/shim.so

@@ -1,6 +1,6 @@
-"""Runs onnxcc while something fails: every allocation in turn, once and from then on; every call that writes a file; a limit
-to the size of files; a signal; a stack of 64 KB, and stacks of a few that are used up. Each time it must end with the expected
-exit code, a message, and no file left. Prints what differs, then "failure: N passed, N failed".
+"""Failures while onnxcc runs: each allocation in turn, once and with all later ones; each call that writes a file; a limit of the size of
+files; a signal; a stack of 64 KB, and smaller stacks that overflow. Each time onnxcc must end with the expected exit code and a message,
+and leave no file. Prints failures, then "failure: N passed, N failed".
 
 usage: run.py ONNXCC SHIM       SHIM: shim.c as a shared object"""
 import os
@@ -42,7 +42,7 @@ TEXTS = {
 
 
 def make(folder):
-    """The models as files; (arguments) of each."""
+    """Writes the models as files; returns the arguments for each."""
     runs = {}
     for name, (text, options) in TEXTS.items():
         text = text.replace("{W}", "{" + ", ".join(f"{i / 99:.3f}" for i in range(459)) + "}")
@@ -69,10 +69,10 @@ class Runner:
     def __init__(self, onnxcc, shim):
         self.onnxcc, self.shim = onnxcc, shim
         self.passed, self.problems = 0, []
-        self.right = {}     # what arguments write when nothing fails
+        self.right = {}     # arguments -> the files written when nothing fails
 
     def run(self, what, arguments, expected, preexec=None, **environment):
-        """One run in a folder of its own. expected: the exit code; also 0, when all files are as if nothing had failed."""
+        """One run in a folder of its own. expected: the exit code; 0 is right, too, if all files are as when nothing fails."""
         with tempfile.TemporaryDirectory() as out:
             env = dict(os.environ, **environment)
             if "FAIL_KIND" in env:
@@ -129,7 +129,7 @@ def small_stack(kb):
 
 
 def deep(r, folder, todo):
-    """Graphs in graphs, on stacks for which that is too deep."""
+    """Graphs in graphs, too deep for the stack."""
     for name, data in DEEP.items():
         (folder / f"{name}.onnx").write_bytes(data)
         arguments = [str(folder / f"{name}.onnx"), "-o", "m.c", *(["--dim", "m<=4"] if "Loop" in name else [])]

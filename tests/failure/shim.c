@@ -1,4 +1,4 @@
-/* shim.c - preloaded: makes the FAIL_AT-th call of one kind fail, and with FAIL_ON all later ones, too. FAIL_KIND is
+/* shim.c - a preloaded library: makes the FAIL_AT-th call of one kind fail, and with FAIL_ON all later ones, too. FAIL_KIND is
  * memory (malloc and its like, mmap) or files (fopen, fwrite, fflush, fclose, fseek, rename; not on stderr). The number
  * of calls goes to the file FAIL_COUNT. FAIL_KIND=stack: threads with an explicit stack get FAIL_AT bytes of it. */
 #define _GNU_SOURCE

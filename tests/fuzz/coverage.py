@@ -1,5 +1,5 @@
-"""Prints the number of tests that use each version of each operator: official, older, own and random ones; and the versions that
-no test uses.
+"""Prints, for each version of each operator, the number of official, older, own and random tests that use it, and the versions that no
+test uses.
 
 usage: coverage.py FOLDER...
 """

@@ -1,4 +1,4 @@
-"""Random models of the operators that draw numbers. Evaluators draw different ones, so a model checks properties of them."""
+"""Random models of the operators that draw random numbers. Evaluators draw different ones, so the models check their properties."""
 
 import numpy as np
 from onnx import TensorProto, helper
@@ -11,9 +11,9 @@ def made(op, inputs, output, **attrs):
 
 
 def facts(m, draw, low, high, certain):
-    """Nodes that check the first `certain` of four facts about drawn numbers: their shape; they are from `low` to `high`; the same
-    seed draws the same; another one, or none, draws others. draw(name, seed): the node that draws."""
-    seed = float(m.int(1, 99))  # to many generators 0 is 1
+    """Nodes that check the first `certain` of four facts about the numbers: their shape; they are from `low` to `high`; the same seed
+    draws the same; another seed, or none, draws others. draw(name, seed): the node that draws."""
+    seed = float(m.int(1, 99))  # many generators treat 0 as 1
     bounds = [made("Constant", [], name, value_float=float(v)) for name, v in (("low", low), ("high", high))]
     nodes = [draw("d", seed), *bounds, made("Shape", ["d"], "y0"), made("Cast", ["d"], "v", to=TensorProto.FLOAT),
              made("GreaterOrEqual", ["v", "low"], "above"), made("LessOrEqual", ["v", "high"], "below"), made("And", ["above", "below"], "y1")]
@@ -25,7 +25,7 @@ def facts(m, draw, low, high, certain):
 
 
 def known(m, op, inputs, nodes):
-    """The expected results of these nodes; ONNX Runtime lacks the versions of 22."""
+    """A case whose expected results are written here, since ONNX Runtime lacks the versions of opset 22."""
     model = {"nodes": nodes, "wanted": tuple(range(sum(y[0] == "y" for node in nodes for y in node.output))), "sizes": False}
     return Case(op, inputs, version=m.int(13, 24), same=Case(op, inputs, version=21, **model), **model)
 
@@ -51,12 +51,12 @@ def numbers(m):
     def draw(name, seed):
         return made(op + "Like" * like, ["x0"] * like, name, **seeded(attrs, seed))
 
-    return known(m, op + "Like" * like, [x] * like, facts(m, draw, low, high, 2 if t == F16 else 4))  # of 16 bits ONNX Runtime has more in between
+    return known(m, op + "Like" * like, [x] * like, facts(m, draw, low, high, 2 if t == F16 else 4))  # ONNX Runtime keeps more than 16 bits in between
 
 
 @family(1)
 def average(m):
-    """The mean of 4096 numbers, and that of their squares."""
+    """Checks that the means of 4096 numbers and of their squares are near the expected ones."""
     op, like = m.one("RandomNormal RandomUniform".split()), m.chance(0.5)
     attrs, square = ({"mean": 1.0, "scale": 2.0}, 5) if op == "RandomNormal" else ({"low": -2.0, "high": 4.0}, 4)
     attrs.update({} if like else {"shape": (64, 64)})
@@ -83,7 +83,7 @@ def multinomial(m):
     rows, classes, samples = m.int(1, 4), m.int(1, 6), m.int(1, 9)
     dtype = m.one([TensorProto.INT32, TensorProto.INT64])
     x = m.array(F32, (rows, classes), low=-3, high=1)
-    if m.chance(0.5):  # only one is possible
+    if m.chance(0.5):  # only one result is possible
         x = np.where(np.arange(classes) == m.rng.integers(0, classes, (rows, 1)), x, -200).astype(F32)
         attrs = {"sample_size": samples, "dtype": dtype}
         return Case("Multinomial", [x], attrs, version=m.int(7, 24), same=Case("Multinomial", [x], attrs, version=7))

@@ -1,4 +1,4 @@
-# Small random models against ONNX Runtime: N of them from SEED, in the compiler; every FUZZ_EVERY-th as C, too.
+# Small random models, compared with ONNX Runtime: N of them from SEED, evaluated by the compiler; every FUZZ_EVERY-th also as C.
 # `make fuzz-ops N=10000 SEED=7`
 # Parts: passes/simplify, passes/fold, passes/bind, passes/fuse, ir/loop, ir/strided, ir/spatial, ir/exec, ir/call.
 TESTS += fuzz-ops
@@ -12,7 +12,7 @@ test-fuzz-ops fuzz-ops: setup $(B)/suite/run $(B)/suite/call $(B)/suite/call-san
 		$(if $(W),--ways $(W)) $(SUITE_FLAGS) $(CACHE)/fuzz-$(SEED) $(if $(T),'$(T)')
 .PHONY: test-fuzz-ops fuzz-ops
 
-# The same models called with mismatched sizes.
+# The C of the same models, called with possible and impossible sizes.
 # Parts: ir/assume, ir/symbol, emit/emit_sizes.
 TESTS += sizes
 test-sizes: setup $(B)/onnxcc
@@ -20,7 +20,8 @@ test-sizes: setup $(B)/onnxcc
 	@$(PYTHON) tests/fuzz/sizes.py $(CACHE)/fuzz-$(SEED) $(B)
 .PHONY: test-sizes
 
-# Mismatched sizes in the compiler, compared with ONNX Runtime: dimensions fixed, open or bounded, inputs given or constant.
+# Sizes that do not fit, evaluated by the compiler and compared with ONNX Runtime: dimensions are fixed, open or bounded, inputs given
+# or constant.
 # T='*_Conv': only models of such names, all of them.
 # Parts: ir/assume, ir/require, passes/infer, passes/infer_node, ir/node.
 TESTS += misfits
@@ -29,9 +30,9 @@ test-misfits: setup $(B)/onnxcc
 	@$(PYTHON) tests/fuzz/misfits.py $(CACHE)/fuzz-$(SEED) $(B) $(foreach t,$(T),'$(t)')
 .PHONY: test-misfits
 
-# Random programs: open and empty sizes, sizes that become known in branches and loops, sequences, optionals; targets and options
-# are drawn. PROGRAMS of them from SEED, as C under clang's sanitizers. `make programs PROGRAMS=50000 SEED=7` runs them in the
-# compiler, with PROGRAMS_CC=tcc as C by tcc; KEEP=FOLDER keeps those that fail.
+# Random programs: open and empty sizes, sizes that become known in branches and loops, sequences, optionals; targets and options are
+# random, too. PROGRAMS of them from SEED, as C under clang's sanitizers. `make programs PROGRAMS=50000 SEED=7` evaluates them in the
+# compiler, with PROGRAMS_CC=tcc runs them as C by tcc; KEEP=FOLDER keeps those that fail.
 # Parts: passes/infer, passes/container, passes/container_boundary, ops/container, ops/alternatives, ir/scope,
 # emit/emit_sizes, memory/share.
 TESTS += programs
@@ -44,9 +45,9 @@ programs: setup $(B)/onnxcc $(B)/include/onnxcc
 	@$(RUN_PROGRAMS) -v --cc '$(PROGRAMS_CC)'
 .PHONY: test-programs programs
 
-# A thousand models in one process, good and bad ones in any order, in one thread and in two at once, have the command's results;
-# some of them under the address and the thread sanitizer. The compiler's only writable variable is the pointer to a thread's
-# run (base/session.h); sections onnxcc_* hold constants with addresses. Then the library: library.py.
+# RUNS models, good and bad ones in any order, compiled by one process in one thread and then in two at once, have the command's
+# results; RUNS_SANITIZED of them under the address and the thread sanitizer. The compiler's only writable variable is a thread's pointer
+# to its session (base/session.h); sections onnxcc_* hold constants with addresses. Then the library: library.py.
 # Parts: base/session, base/util, base/error, base/output, base/process, library, compile.
 TESTS += runs
 RUNS ?= 1000
@@ -71,7 +72,7 @@ $(B)/fuzz/runs: tests/fuzz/runs.c compiler/onnxcc.h $(filter-out $(B)/main.o,$(O
 	$(CC) $(CFLAGS) $(LDFLAGS) $(HOST_CFLAGS) -o $@ $(filter-out %.h,$^) $(LIBS)
 .PHONY: test-runs
 
-# The number of tests for every version of every operator, and the versions without a test; from the cache of `make test`.
+# Prints the number of tests for every version of every operator, and the versions without a test; reads the cache of `make test`.
 coverage: setup
 	@$(PYTHON) tests/fuzz/coverage.py $(CACHE)/suite $(CACHE)/old $(CACHE)/operators $(CACHE)/cells $(CACHE)/fuzz-$(SEED)
 .PHONY: coverage

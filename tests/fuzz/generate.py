@@ -1,8 +1,8 @@
 """Writes small random models in the form of the official tests: FOLDER/node/fuzz_SEED_NUMBER_OPERATOR, COUNT of them.
 The expected results come from ONNX Runtime without optimisations; if that refuses the model, from ONNX's reference
-evaluator; if that does, too, the number is skipped. Model NUMBER of a seed is the same every time.
+evaluator; if that refuses it, too, the number is skipped. Model NUMBER of a seed is the same every time.
 
-A tensor is an array, a sequence, which only a result can be, a list of one or more; a map is what maps.py says.
+In Python a tensor is an array; a sequence, which only a result can be, is a list of one or more; maps.py has the form of a map.
 
 usage: generate.py FOLDER COUNT SEED       (does nothing when FOLDER is complete)
 """
@@ -20,7 +20,7 @@ from onnx.reference import ReferenceEvaluator
 
 from cache import generated
 from message import write_test
-import draws  # noqa: F401  (the families of these join those of operators)
+import draws  # noqa: F401  (the imported modules register their families in operators)
 import gradients  # noqa: F401
 import nets  # noqa: F401
 import images  # noqa: F401
@@ -40,7 +40,7 @@ NEWEST_OF_RUNTIME = 24
 
 
 def run_time_sizes(case, rng):
-    """{size: its name}: the sizes of the inputs that become run-time sizes; none that a constant has, too."""
+    """{size: its name}: the sizes of the inputs that become run-time sizes; not those that a constant also has."""
     if not case.sizes or rng.random() > 0.3:
         return {}
     free, fixed = set(), set()
@@ -101,7 +101,7 @@ def declare_outputs(model, results, sizes):
 
 
 def types_of(model):
-    """The types of the outputs by the operators' schemas, 0 where there is none; None: the schemas do not admit the model."""
+    """The types of the outputs by the operators' schemas, 0 for unknown ones; None: the schemas do not admit the model."""
     try:
         inferred = onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True)
     except Exception:  # pylint: disable=broad-except
@@ -140,7 +140,7 @@ def as_arrays(y):
 
 
 def with_types(results, types):
-    """ONNX Runtime hands out eight bits as uint8. None when a result is of another type than declared."""
+    """The results in the declared types, since ONNX Runtime returns other 8-bit types as uint8. None: a result has another type."""
     if results is None or any(y is None for y in results):
         return None
     results = as_arrays(list(results))
@@ -172,7 +172,7 @@ def expected(case, model, feed):
     return a or b
 
 
-CONTRADICTIONS = []  # of ONNX Runtime and the reference, which no line of recorded.py decides
+CONTRADICTIONS = []  # between ONNX Runtime and the reference, about which recorded.py has no line
 
 
 def write(folder, model, feed, results, rtol):
@@ -187,7 +187,7 @@ def write(folder, model, feed, results, rtol):
 
 
 def write_all(folder, count, seed):
-    """The number of skipped models."""
+    """Writes the models; returns the number of those skipped."""
     written = 0
     for number in itertools.count():
         if written == count:

@@ -1,4 +1,4 @@
-"""Random models of Gradient, of a number computed from a tensor by a chain of nodes, against difference quotients."""
+"""Random models of Gradient: of a number that a chain of nodes computes from a tensor, compared with difference quotients."""
 
 import onnx
 from onnx import helper
@@ -20,7 +20,7 @@ def by_differences(inputs, nodes, y):
 
 
 def number(m, x):
-    """A net that computes a number from x, and the number; None: difference quotients would be inexact."""
+    """(a net that computes a number from x, the number); None: difference quotients would be inexact."""
     net = Net(m)
     v = net.put(x)
     for _ in range(m.int(1, 4)):
@@ -51,7 +51,7 @@ def gradient(m):
 
 @family(1)
 def gradient_of_iterations(m):
-    """The sum of the numbers that a Scan computes from parts of x."""
+    """The gradient of the sum of the numbers that a Scan computes from parts of x."""
     x = some(m, m.int(1, 3))
     made = number(m, x[0])
     if not made:

@@ -13,7 +13,7 @@ def chunk(kind, data):
 
 
 def png(m, pixels):
-    """Eight bits a sample; rows are as they are, or differences from the left or from above."""
+    """A PNG of eight bits a sample, whose rows are unfiltered, or differences from the left or from above."""
     height, width, parts = pixels.shape
     rows = np.zeros((height + 1, width + 1, parts), np.uint8)
     rows[1:, 1:] = pixels

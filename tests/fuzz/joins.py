@@ -1,4 +1,4 @@
-"""Random models of several nodes that concatenate and split values, which the planner does without copies."""
+"""Random models of several nodes that concatenate and split values, for the planner, which avoids the copies."""
 
 from onnx import helper
 

@@ -1,5 +1,5 @@
-"""The program of docs/library.md that uses libonnxcc.a, as C, with warnings as errors: library.py B CC LIBS ... It must write the same files as
-the command; the library may define only its interface, and must be linkable into a shared one. Prints what is wrong, then
+"""Builds the program of docs/library.md with libonnxcc.a, with warnings as errors: library.py B CC LIBS ... It must write the same files
+as the command; the library may define only its interface, and must be linkable into a shared one. Prints failures, then
 "library: N passed, N failed"."""
 import ctypes
 import importlib.util
@@ -63,7 +63,7 @@ def test_symbols(folder):
 
 
 def binding(folder):
-    """The Python package's module of ctypes, with the libonnxcc.so of the folder."""
+    """The Python package's ctypes module, with the libonnxcc.so of the folder."""
     spec = importlib.util.spec_from_file_location("binding", shutil.copy(ROOT / "packaging/python/onnxcc/library.py", folder))
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -71,7 +71,7 @@ def binding(folder):
 
 
 def compiled(library, model, folder, *options):
-    """The code, the codes of the messages, the files."""
+    """(exit code, codes of the messages, files)"""
     said, files = [], {}
     words = (ctypes.c_char_p * (len(options) + 1))(*[o.encode() for o in options], None)
     request = library._Request(model, len(model), b"kws.onnx", folder and str(folder).encode(), words,

@@ -1,5 +1,5 @@
-"""Random models of maps: CastMap, DictVectorizer, ZipMap. Here a map is a vector of entries, fields `key` and `value`, and a
-sequence of maps, all of the same keys, a matrix of them."""
+"""Random models of maps: CastMap, DictVectorizer, ZipMap. In Python a map is a vector of entries with fields `key` and `value`; a
+sequence of maps with the same keys is a matrix of entries."""
 
 import numpy as np
 
@@ -23,21 +23,21 @@ def is_map(x):
 
 
 def as_maps(x):
-    """Converts entries to a dictionary, or a list of them, as ONNX Runtime and files have. Other values are unchanged."""
+    """Converts entries to a dictionary, or a list of dictionaries, for ONNX Runtime and files. Other values are unchanged."""
     if not is_map(x):
         return x
     return dict(x.tolist()) if x.ndim == 1 else [dict(row) for row in x.tolist()]
 
 
 def as_entries(rows, attrs):
-    """The entries of ZipMap's dictionaries, in the order of its labels; ONNX Runtime has them in that of the keys."""
+    """The entries of ZipMap's dictionaries, in the order of its labels; ONNX Runtime returns them in the order of the keys."""
     ((name, labels),) = attrs.items()
     values = np.array([[row[k] for k in labels] for row in rows], F32).reshape(-1, len(labels))
     return entries(np.array(labels, TEXT if "strings" in name else INT64), values)
 
 
 def some(m, of, low=0):
-    """Some of these, in random order, without duplicates."""
+    """Some elements of `of`, in random order, without duplicates."""
     return m.rng.permutation(of)[: m.int(low, len(of))]
 
 

@@ -1,5 +1,5 @@
-"""Random models of the operators of com.microsoft. Scales are powers of two: every sum is exact; zero points are
-even: whether they are added before or after rounding, halves become the same."""
+"""Random models of the operators of com.microsoft. Scales are powers of two, so that every sum is exact; zero points are even, so that
+halves round to the same, whether the zero point is added before or after rounding."""
 
 import numpy as np
 from onnx import helper
@@ -10,7 +10,7 @@ MICROSOFT = "com.microsoft"
 
 
 def bytes_of(m):
-    """A type, and functions that make codes of it, a scale and a zero point."""
+    """(a type, functions that make its codes, a scale and a zero point)"""
     t = np.dtype(m.one(["int8", "uint8"]))
     middle = 0 if t == np.int8 else 128
     return t, lambda shape: m.array(t, shape, low=-128, high=255), lambda low=-6, high=-3: [
@@ -18,7 +18,7 @@ def bytes_of(m):
 
 
 def case(m, op, inputs, attrs=None, data=(0,), **more):
-    """All inputs except data are constant, as quantisers write them."""
+    """A case whose inputs are constant except `data`, as quantisers write it."""
     consts = tuple(i for i in range(len(inputs)) if i not in data)
     return Case(op, inputs, attrs or {}, consts=consts, version=1, domain=MICROSOFT, **more)
 
@@ -40,7 +40,7 @@ def of_codes(m):
         return case(m, name, inputs, {"axis": a}, data=range(2, len(inputs), 3))
     if op == "Softmax":
         attrs = {"axis": m.axis(len(shape)), "opset": m.one([11, 13])}
-        y = [np.array(1 / 128, F32), np.array(np.iinfo(t).min, t)]  # of 1 / 256 ONNX Runtime makes 1 a 0
+        y = [np.array(1 / 128, F32), np.array(np.iinfo(t).min, t)]  # with 1 / 256 ONNX Runtime quantises 1 to 0
         return case(m, name, [codes(shape), *how(), *y], attrs)
     if op == "ReduceMean":
         attrs, x = {"axes": sorted({m.axis(len(shape)) % len(shape)}), "keepdims": m.int(0, 1)}, [codes(shape), *how(), *how()]

@@ -1,7 +1,7 @@
-"""Sizes that do not fit, against ONNX Runtime. Some random models of every kind are compiled, with each input dimension fixed, open
-or bounded, and each input given or constant, and run in the compiler with other open sizes. The result is a status, or what
-ONNX Runtime computes; where that refuses the model, ONNX's reference evaluator may take its place. One mix of every fourth model
-also runs as C under sanitizers, with the compiler's results.
+"""Sizes that do not fit, compared with ONNX Runtime. Random models of every kind are compiled with each input dimension fixed, open
+or bounded, and each input given or constant (a mix), and evaluated by the compiler with other values of the open sizes. The result must
+be an error status, or ONNX Runtime's; if that refuses the model, the reference evaluator's. One mix of every fourth model also runs as
+C under sanitizers, which must give the compiler's results.
 
 usage: misfits.py FUZZ_FOLDER BUILD [PATTERN...]       (FUZZ_FOLDER: what generate.py wrote; of it, models like PATTERN alone)
 """
@@ -28,15 +28,15 @@ from onnx.reference import ReferenceEvaluator
 import programs_run
 from plain import session_of
 
-MODELS, MIXES, CALLS = 1, 4, 4  # of each kind; of each model; of each mix
+MODELS, MIXES, CALLS = 1, 4, 4  # models of each kind, mixes of each model, calls of each mix
 LARGEST = 8
-AS_C = 4  # one of so many models
+AS_C = 4  # one of so many models runs as C
 CC = "clang-14 -O0 -w -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all".split()
 PACKED = TensorProto.INT4, TensorProto.UINT4, TensorProto.FLOAT4E2M1, TensorProto.UINT2, TensorProto.INT2
 DRAWN = "Random", "Multinomial", "Bernoulli", "Dropout"
 NEWEST_OF_RUNTIME = 24
 
-# Where the evaluators refuse, or compute something else, and are wrong: pattern of the model's name -> why.
+# Where the evaluators wrongly refuse a model, or compute something else: pattern of its name -> why.
 KNOWN = {
     "ReduceLogSumExp": "the runtime computes it in integers if the input is of integers",
     "DynamicQuantizeLinear": "the runtime takes the minimum of an empty tensor",
@@ -51,7 +51,7 @@ onnxruntime.set_default_logger_severity(4)
 
 
 def read(folder):
-    """The model and its inputs; None: they are not plain tensors."""
+    """(model, inputs); None: the inputs are not plain tensors."""
     model = onnx.load(os.path.join(folder, "model.onnx"))
     for v in [*model.graph.input, *model.graph.output]:
         if not v.type.HasField("tensor_type") or v.type.tensor_type.elem_type in (TensorProto.STRING, *PACKED):
@@ -75,7 +75,7 @@ def mixed(model, feed, was_given, rng):
     shares = rng.choice([0.2, 0.5, 0.8]), rng.choice([0.1, 0.4])  # of open dimensions, of constants
     del model.graph.input[:], model.graph.value_info[:]
     for i, (v, x) in enumerate(zip(inputs, feed)):
-        sizes = x.dtype.kind in "iu" and x.size < 16 and i >= was_given  # which may decide shapes
+        sizes = x.dtype.kind in "iu" and x.size < 16 and i >= was_given  # whose elements may decide shapes
         if rng.random() < (0.8 if sizes else shares[1]):
             model.graph.initializer.append(numpy_helper.from_array(x, v.name))
             continue
@@ -96,7 +96,7 @@ def mixed(model, feed, was_given, rng):
 
 
 def resized(model, given, rng):
-    """Inputs of other sizes, where these are open."""
+    """The inputs with other values of the open sizes."""
     how, arrays = rng.choice([0.2, 0.5]), []
     for v, x in zip(model.graph.input, given.values()):
         shape = [rng.choice([d + 1, max(d - 1, 0), 1, rng.randint(0, 6)]) if size.dim_param and rng.random() < how else d
@@ -140,7 +140,7 @@ def same(a, b):
 
 
 def computed(build, model, arrays, bounds, work):
-    """(the results, or None after a message; what went wrong, or "")"""
+    """(the results, or None if there was a message; what went wrong, or "")"""
     for i, x in enumerate(arrays):
         with open(f"{work}/input_{i}.pb", "wb") as f:
             f.write(numpy_helper.from_array(x).SerializeToString())
@@ -157,7 +157,7 @@ def computed(build, model, arrays, bounds, work):
 
 
 def differs_as_c(build, model, runs, results, bounds, work):
-    """What is wrong with the C: runs, [(what, {word: size}, arrays)], give other results than in the compiler; "": nothing."""
+    """Which of the runs, [(what, {word: size}, arrays)], have other results as C than by the compiler; "": none."""
     p = subprocess.run([f"{build}/onnxcc", f"{work}/m.onnx", "-o", f"{work}/m.c", "--prefix", "m", *bounds], capture_output=True, text=True)
     if p.returncode:
         return "" if p.returncode == 1 else p.stderr
@@ -185,7 +185,7 @@ def problem(model, arrays, y, said):
     if same(reference, y) or (runtime is not None and reference is not None and not same(runtime, [np.asarray(r) for r in reference])):
         return ""
     if runtime is None and reference is None and not all(x.size for x in arrays):
-        return ""  # both refuse many empty tensors
+        return ""  # both evaluators refuse many empty tensors
     shapes = lambda r: None if r is None else [np.asarray(x).shape for x in r]
     return f"inputs {[x.shape for x in arrays]} give {shapes(y)}; ONNX Runtime {shapes(runtime)}, the reference {shapes(reference)}"
 

@@ -78,7 +78,7 @@ def moved(m):
 
 @family(6)
 def converted(m):
-    """Between two types, one of them narrow; only integers that the target can represent."""
+    """Conversion between two types, one of them narrow, of integers that the target type can represent."""
     a, b = m.one(ALL), m.one(ALL + [F32, F16, np.dtype("int8"), np.dtype("uint8"), np.dtype("int32"), BOOL])
     x = m.array(a, m.shape())
     if m.chance(0.5):

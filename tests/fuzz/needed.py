@@ -1,6 +1,6 @@
-"""A model without the nodes that no result needs for some inputs. The sizes of a shape that is known before the run need no
-elements, nor does the number of elements of a sequence or an optional; of an If, only the branch that is taken is needed; of a Loop, only
-the outputs that are used, and what they depend on."""
+"""Removes from a model the nodes that no result needs for some inputs. A shape that is known before the run does not need its tensor,
+nor does the number of elements of a sequence or an optional need the elements; of an If, only the branch that is taken is needed; of a
+Loop, only the outputs that are used, and what they depend on."""
 import numpy as np
 import onnx
 import onnx.inliner
@@ -18,7 +18,7 @@ def shapes(graph):
 
 
 def known_size(node, known):
-    """A Constant instead of Shape or Size, or the node."""
+    """A Constant in place of a Shape or Size whose result is known; any other node as it is."""
     if node.op_type not in ("Shape", "Size") or node.domain or node.input[0] not in known:
         return node
     dims = np.array(known[node.input[0]], np.int64)
@@ -28,8 +28,8 @@ def known_size(node, known):
 
 
 def known_count(node, nodes):
-    """A Constant instead of OptionalHasElement of an Optional, or SequenceLength of a SequenceConstruct, among the nodes; or the
-    node."""
+    """A Constant in place of OptionalHasElement of an Optional, or SequenceLength of a SequenceConstruct, which must be among the nodes;
+    any other node as it is."""
     makers = {"OptionalHasElement": "Optional", "SequenceLength": "SequenceConstruct"}
     if node.op_type not in makers:
         return node
@@ -63,7 +63,7 @@ def with_nodes(model, nodes):
 
 
 def with_branches(model, value_of):
-    """Every If of the main graph is replaced by the branch that is taken, if value_of(model, condition) is not None."""
+    """Replaces every If of the main graph whose condition is known, value_of(model, condition), by the branch that is taken."""
     nodes = list(model.graph.node)
     for node in model.graph.node:
         value = value_of(model, node.input[0]) if node.op_type == "If" else None
@@ -78,7 +78,7 @@ def with_branches(model, value_of):
 
 
 def with_input_sizes(model, sizes):
-    """sizes: {input: its dimensions}"""
+    """The model with these sizes of inputs: {input: its dimensions}."""
     changed = with_nodes(model, model.graph.node)
     for v in changed.graph.input:
         for dim, size in zip(v.type.tensor_type.shape.dim, sizes.get(v.name, ())):
@@ -118,7 +118,7 @@ def with_outputs(node, alive):
 
 
 def needed(model, sizes, value_of):
-    """sizes: {input: its dimensions}; value_of(model, name): a value of it, or None if there is none."""
+    """The model without unneeded nodes. sizes: {input: its dimensions}; value_of(model, name): a value of the model, or None: unknown."""
     model = onnx.inliner.inline_local_functions(model)
     model = with_input_sizes(with_branches(model, value_of), sizes)
     known = shapes(shape_inference.infer_shapes(model, data_prop=True).graph)

@@ -11,7 +11,7 @@ SINCE, UNTIL = 18, 24
 
 
 class Net:
-    """A chain of nodes; for every value an example is known, and so its shape."""
+    """A chain of nodes, with an example, and thus the shape, of every value."""
 
     def __init__(self, m):
         self.m, self.inputs, self.consts, self.nodes, self.of = m, [], [], [], {}
@@ -144,7 +144,7 @@ def image_network(m):
 
 @family(6)
 def quantised_network(m):
-    """All scales are powers of two: every sum is exact, so rounding cannot differ."""
+    """All scales are powers of two, so that every sum is exact and rounding cannot differ."""
     net, t = Net(m), np.dtype(m.one(["int8", "uint8"]))
     low = -128 if t == np.int8 else 0
 
@@ -351,8 +351,8 @@ def from_nothing(m):
 
 @family(3)
 def mapped(m):
-    """SequenceMap: every element is mapped to another one and to a vector; the function reads an outer tensor, or the elements of a
-    second sequence."""
+    """SequenceMap: every element becomes another one and a vector; the body reads an outer tensor, or the elements of a second
+    sequence."""
     n, c, both = m.int(1, 3), m.int(1, 4), m.chance(0.4)
     parts = [m.array(F32, (m.int(1, 4), c)) for _ in range(n)]
     more = [m.array(F32, m.one([p.shape, (1, c)])) for p in parts] if both else [m.array(F32, (c,))]
@@ -382,7 +382,7 @@ def learned(m):
     n, c = m.int(1, 5), m.int(1, 5)
     x = m.array(F32, (n, c), low=-2, high=2)
     post, unused = m.one(["NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO"]), m.one([0, 0, 0, 2])
-    fixed = (0,) if unused else ()  # an unknown number of features is that of the coefficients
+    fixed = (0,) if unused else ()  # the features, if unknown, are as many as the coefficients
     if op == "Scaler":
         k = m.one([1, c])
         return Case(op, [m.array(m.one([F32, F64, np.int64, np.int32]), x.shape)], {"offset": floats(m, k), "scale": floats(m, k)}, domain=ML)

@@ -1,4 +1,4 @@
-"""Random models of the operators of networks: images, products, normalisations, quantised operators, signals."""
+"""Random models of the operators of neural networks: images, products, normalisations, quantised operators, signals."""
 
 import dataclasses
 
@@ -120,7 +120,7 @@ def resize(m):
 
 
 def with_axes_in_order(case):
-    """The same with sorted, non-negative axes: evaluators confuse other ones."""
+    """The case with sorted, non-negative axes, as evaluators mix up others."""
     axes = [a % case.inputs[0].ndim for a in case.attrs["axes"]]
     order = np.argsort(axes)
     inputs = case.inputs[:2] + [None if v is None else v[order] for v in case.inputs[2:]]
@@ -232,7 +232,7 @@ def recurrent(m):
 
 
 def batch_first(m, case):
-    """The same with layout 1, which ONNX Runtime lacks: equal to layout 0 with transposed inputs and outputs."""
+    """The case with layout 1, which ONNX Runtime lacks; it equals layout 0 with transposed inputs and outputs."""
     case.version = m.int(14, case.until)
     inputs, nodes, results = [], [], []
     for i, x in enumerate(case.inputs):

@@ -1,4 +1,4 @@
-"""Random models of the versions of operators before 7, which no evaluator implements: each with an equivalent newer version."""
+"""Random models of operators in versions before 7, which no evaluator implements, each with an equivalent in a newer version."""
 
 import numpy as np
 import onnx
@@ -9,7 +9,7 @@ FLOATS = [F32, F32, F64, F16]
 
 
 def old(m, op, inputs, attrs=None, newer=None, *, until=6, since=1, to=13, **more):
-    """The node in some version from `since` to `until`; `newer`: (inputs, attributes) in version `to`, when they differ."""
+    """The node in a version from `since` to `until`; `newer`: the (inputs, attributes) of its equivalent in version `to`, if they differ."""
     attrs = attrs or {}
     then = newer or (inputs, attrs)
     same = Case(more.pop("renamed", op), then[0], then[1], version=to, wanted=more.get("wanted", (0,)))
@@ -43,7 +43,7 @@ def elementwise(m):
 
 @family(3)
 def broadcast(m):
-    """Before 7 only the second operand was broadcast, along given axes."""
+    """Before version 7 only the second operand was broadcast, along given axes."""
     op = m.one("Add Sub Mul Div Pow And Or Xor Equal Greater Less PRelu".split())
     t = BOOL if op in ("And", "Or", "Xor") else np.dtype(m.one(["int32", "int64"])) if op == "Equal" else m.one(FLOATS)
     if op in ("Add", "Sub", "Mul") and m.chance(0.3):
@@ -202,7 +202,7 @@ def layers(m):
 
 @family(2)
 def gone(m):
-    """Operators that were experimental until 10; those that ONNX Runtime lacks with a newer one or the result."""
+    """Operators that were experimental until version 10; for those that ONNX Runtime lacks, a newer equivalent or the result is given."""
     op = m.one("Affine ScaledTanh ParametricSoftplus Scale ImageScaler Crop DynamicSlice ConstantFill GivenTensorFill LoopIndexTensor GRUUnit".split())
     version, x = m.int(1, 9), m.array(F32, (m.int(1, 2), m.int(1, 3), m.int(3, 5), m.int(3, 5)))
     if op in ("Affine", "ScaledTanh", "ParametricSoftplus"):

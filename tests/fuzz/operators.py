@@ -1,4 +1,4 @@
-"""Random models of one operator: a function for every family, found through FAMILIES."""
+"""Random models of one operator; FAMILIES has a function for every family of operators."""
 
 import dataclasses
 
@@ -19,8 +19,8 @@ FAMILIES = []
 @dataclasses.dataclass
 class Case:
     """A node, or those of `nodes`, which read x0, x1 ... and give y0, y1 ... (or `names`). Without a version it gets one of the
-    operator's, from `since` to `until`. `same`: the case in a version that the evaluators know. `sizes`: sizes may be known
-    at run time alone, but for those of the inputs `fixed`; batch: inputs whose first size is."""
+    operator's, from `since` to `until`. `same`: an equal case in a version that the evaluators know. `sizes`: sizes may be known
+    only at run time, except those of the inputs `fixed`; batch: the inputs whose first size becomes a run-time size."""
 
     op: str
     inputs: list

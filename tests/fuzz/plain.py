@@ -1,4 +1,4 @@
-"""ONNX Runtime without optimisations: it computes what the model says, node by node, in one thread and silently."""
+"""ONNX Runtime without optimisations, which computes the model node by node, in one thread, without messages."""
 import onnxruntime
 
 OPTIONS = onnxruntime.SessionOptions()

@@ -1,4 +1,4 @@
-"""Random programs' sequences and optionals: made, changed, joined, chosen by branches, carried by loops, mapped."""
+"""Sequences and optionals of random programs: constructed, changed, concatenated, chosen by branches, carried by loops, mapped."""
 
 from onnx import helper
 
@@ -100,7 +100,7 @@ def gathered(g):
 
 @step(2)
 def mapped(g):
-    """A sequence becomes one or two others, element by element; the body sees tensors, and the elements of a second sequence."""
+    """SequenceMap from a sequence to one or two; the body reads outer tensors, and the elements of a second sequence."""
     fit = [v for v in g.values if v.sequence]
     if not fit or g.depth == MAX_DEPTH:
         return
@@ -127,14 +127,14 @@ def type_of(v):
 
 
 def optional(g, v, full=True):
-    """An optional that holds v or, unless `full`, no element, of v's type."""
+    """An optional of v's type, which holds v if `full`, otherwise no element."""
     o = Value(g.program.name(), v.kind, [None] * v.rank, v.sequence)
     g.nodes.append(helper.make_node("Optional", [v.name] if full else [], [o.name], **({} if full else {"type": type_of(v)})))
     return o
 
 
 def read_optional(g, o):
-    """Asks whether o has an element, or takes it; or takes it in a branch, only if there is one."""
+    """Tests whether o has an element, or takes the element, or takes it in a branch only if there is one."""
     kind = g.m.one("has take guarded guarded".split())
     if kind != "take":
         has = g.do("OptionalHasElement", [o], (B, ()))
@@ -179,7 +179,7 @@ def from_optional(g):
 
 @step(2)
 def perhaps(g):
-    """An optional of which a branch decides whether it has an element."""
+    """An optional that has an element or not, by a branch."""
     if g.depth == MAX_DEPTH:
         return
     v, condition = held(g), g.condition()

@@ -1,6 +1,6 @@
-/* program_host.c - calls a random program's C: reads runs (sizes, inputs), writes for each the status, the sizes, and
- * the outputs of two calls whose buffers held different bytes before. programs_run.py writes the file included last and
- * the tables. */
+/* program_host.c - calls a random program's C: reads runs (sizes, inputs); writes for each the status, the sizes, and
+ * the outputs of two calls, before which the buffers hold different bytes. programs_run.py writes the file included last
+ * and the tables. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

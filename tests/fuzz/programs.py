@@ -1,6 +1,6 @@
-"""Random programs: graphs of many nodes whose sizes are open, or empty, or become known inside an If, a Loop or a Scan and are
-used outside; sequences; values that several readers share. Every size has a word, and where two sizes must be equal they
-have the same one, so that most programs run whatever the sizes are."""
+"""Random programs: graphs of many nodes, with sizes that are open, or 0, or become known inside an If, a Loop or a Scan and are used
+outside; with sequences; with values that several nodes read. Every size has a word, and sizes that must be equal have the same one, so
+that most programs run with any sizes."""
 
 import numpy as np
 import onnx
@@ -11,11 +11,11 @@ from graphs import names_read
 F, I, B = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 TYPES = {F: np.float32, I: np.int64, B: np.bool_}
 VERSION = 20
-EMPTY, SMALL = 0.12, 5  # of the sizes; the largest that is drawn
+EMPTY, SMALL = 0.12, 5  # the part of the sizes that are 0; the largest size
 
 
 class Value:
-    """sizes: numbers or words; None: unknown and unrelated sizes. parts: of a sequence: the elements' rank."""
+    """sizes: numbers or words; None: unknown and unrelated sizes. parts: the rank of a sequence's elements."""
 
     def __init__(self, name, kind, sizes, sequence=False):
         self.name, self.kind, self.sizes, self.sequence = name, kind, tuple(sizes), sequence
@@ -107,7 +107,7 @@ class Graph:
             self.m.one(STEPS)(self)
 
     def proto(self, name, inputs, outputs):
-        """Outputs whose value comes from outside, or is a graph input, go through an Identity."""
+        """The GraphProto; an output whose value comes from outside, or is a graph input, goes through an Identity."""
         made = {y for n in self.nodes for y in n.output}
         results, seen = [], set()
         for v in outputs:
@@ -148,7 +148,7 @@ def step(weight=1):
 
 
 @step(5)
-def unary(g):  # not Relu, which ONNX Runtime gives 0 for NaN in some of its ways; nor Clip, whose own limits clip infinities there alone
+def unary(g):  # not Relu, which is 0 for NaN in some of ONNX Runtime's kernels; nor Clip, whose default limits clip infinities only there
     v = g.floats()
     g.do(g.m.one("Tanh Neg Abs Sigmoid Floor LeakyRelu".split()), [v], (F, v.sizes))
 
@@ -366,7 +366,7 @@ MAX_DEPTH = 3
 
 
 def results_of(g, wanted):
-    """A value of each wanted (kind, rank) of g, which is created if there is none."""
+    """A value of g for each wanted (kind, rank), created if there is none."""
     out = []
     for kind, rank in wanted:
         made = {y for n in g.nodes for y in n.output}
@@ -394,7 +394,7 @@ def branches(g):
 
 @step(3)
 def ranks(g):
-    """A value of one rank or another, whose readers' results have such ranks, too, until they have one."""
+    """A value of one rank or another, with readers whose results have two ranks, too, until the ranks agree."""
     if g.depth == MAX_DEPTH:
         return
     m, v, condition = g.m, g.floats(1, 3), g.condition()
@@ -526,7 +526,7 @@ def imports():
 
 
 class Outside:
-    """The graph of a function's body, where only the parameter is visible."""
+    """Stands for the graph around a function's body: only the parameter is visible."""
 
     def __init__(self, v):
         self.values, self.optionals, self.depth = [v], [], MAX_DEPTH - 2
@@ -556,7 +556,7 @@ def calls(g):
 
 
 class Program:
-    """model, and its inputs: Values. sizes: {word: the bound that it is given, or None for a size that is no input's}."""
+    """A model and its inputs, which are Values. sizes: {word: its bound, or None if it is not a size of an input}."""
 
     def __init__(self, m):
         self.m, self.count, self.functions = m, 0, []
@@ -607,7 +607,7 @@ def all_nodes(nodes):
 
 
 def needed(nodes, wanted):
-    """The nodes without unused ones, also in nested graphs: ONNX Runtime may fail in nodes that need not be computed."""
+    """The nodes without unused ones, also in nested graphs, since ONNX Runtime may fail in nodes that need not be computed."""
     kept = []
     for n in reversed(nodes):
         if wanted & set(n.output):

@@ -1,11 +1,11 @@
-"""Random programs (programs.py) through the compiler, and as C, with options that are drawn, too: target, place of the weights, one
-file, fixed sizes; on random, zero, extreme and NaN inputs, of other sizes, and of wrong ones. A run gives what ONNX Runtime gives,
-or a status; it leaves no output unwritten, and nothing outside changed.
+"""Runs random programs (programs.py) in the compiler or as C, with random options: target, place of the weights, --single, fixed
+sizes; on random, zero, extreme and NaN inputs, of several sizes, also wrong ones. A run must give ONNX Runtime's results, or an error
+status; it must write all of its outputs, and nothing else.
 
 usage: programs_run.py BUILD COUNT SEED [--from N] [--cc 'COMMAND'] [--keep FOLDER] [--jobs N] [-v]
        programs_run.py BUILD COUNT SEED --write FOLDER
---cc: the C compiler, with its flags; without it the programs run in the compiler alone
---keep: where programs that fail are kept; --write: the models alone, as FOLDER/NUMBER.onnx
+--cc: the C compiler and its flags; without it the programs are evaluated by onnxcc
+--keep: the folder for programs that fail; --write: only writes the models, as FOLDER/NUMBER.onnx
 """
 
 import argparse
@@ -31,20 +31,20 @@ from onnx.reference import ReferenceEvaluator
 
 import needed
 import operators
-import program_containers  # noqa: F401  its steps
+import program_containers  # noqa: F401  (registers its steps)
 import programs
 import rounding
 from cache import generated
 from plain import session_of
 
 HERE = pathlib.Path(__file__).parent
-SECONDS = 600  # scans in scans over all elements take a minute, and ONNX Runtime as long
-MORE = 3  # the bound of a size exceeds it by so much
+SECONDS = 600  # scans in scans over all elements take a minute, and as long in ONNX Runtime
+MORE = 3  # so much larger than a size is its bound
 # What ONNX Runtime refuses at run time, although the standard does not (README, Limits):
 REFUSES = (
     "dim0_offset < dim0_size",  # Scan over no rows
-    "Invalid num_outputs value",  # Split of nothing into two
-    "pre-allocated output",  # a branch whose results have sizes that its own inference had not foreseen
+    "Invalid num_outputs value",  # Split of an empty axis into two parts
+    "pre-allocated output",  # a branch whose results have other sizes than ONNX Runtime inferred
 )
 # What ONNX Runtime accepts of empty tensors, although the standard does not:
 ACCEPTS_EMPTY = ("do not fit beside each other",)
@@ -89,7 +89,7 @@ TARGETS = ["generic", "x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64", "riscv64
 
 
 def options_of(program, rng, cc):
-    """Draws the command's options, except those of sizes; the C compiler's; and the sizes that are fixed."""
+    """Draws the options of the command, except those of sizes, and of the C compiler, and the sizes to be fixed."""
     fixed = {d for d in program.words if rng.random() < 0.15}
     gnu = cc and "tcc" not in cc[0]
     here = ["generic"] + ["x86-64-v3"] * (bool(gnu) and "avx2" in pathlib.Path("/proc/cpuinfo").read_text())
@@ -102,7 +102,7 @@ def options_of(program, rng, cc):
 
 
 class Expected:
-    """The results of ONNX Runtime; None: none. why: it refuses the model. unasked: the model crashes it."""
+    """ONNX Runtime's results; None: none. why: the reason if it refuses the model. unasked: the model would crash it."""
 
     def __init__(self, program, unasked):
         self.program, self.why, self.session = program, "", None
@@ -114,7 +114,7 @@ class Expected:
             self.why = str(e)
 
     def of(self, inputs, session=None, whole=False):
-        """whole: also of the nodes that no result needs."""
+        """The results for these inputs. whole: with the nodes that no result needs."""
         session = session or self.session
         feed = {v.name: x for v, x in zip(self.program.inputs, inputs)}
         try:
@@ -128,7 +128,7 @@ class Expected:
 
     @staticmethod
     def value(model, name, feed):
-        """The value `name` of a model; None: there is none."""
+        """The value `name` in a run of the model; None: it cannot be computed."""
         alone = onnx.ModelProto()
         alone.CopyFrom(model)
         del alone.graph.output[:]
@@ -140,17 +140,17 @@ class Expected:
             return None
 
     def hangs_on_rounding(self, inputs, want):
-        """Would other last bits of sums, and of approximated functions, also give another result?"""
+        """Does the result change if sums and approximated functions have other last bits?"""
         return any((y := self.of(inputs, session_of(m))) is None or differs(y, want) for m in rounding.others(self.program.model))
 
     def of_other_bits(self, inputs, got):
-        """Is `got` the result with other last bits, although there is none with these?"""
+        """Is `got` the result with other last bits, although with these there is none?"""
         others = (self.of(inputs, session_of(m)) for m in rounding.others(self.program.model))
         return any(y is not None and not differs(got, y) for y in others)
 
     def by_others(self, inputs):
-        """The results of onnx's reference, and of ONNX Runtime where onnx has inlined the functions, which it does wrongly itself
-        where a body calls one that is called outside, too; without those that there are not."""
+        """The results of other evaluators, as far as they have any: of onnx's reference, and of ONNX Runtime after onnx has inlined the
+        functions; ONNX Runtime inlines a function wrongly that is called both by a function's body and outside."""
         feed = {v.name: x for v, x in zip(self.program.inputs, inputs)}
         for run in (lambda: ReferenceEvaluator(self.program.model).run(None, feed),
                     lambda: session_of(inline_local_functions(self.program.model)).run(None, feed)):
@@ -161,7 +161,7 @@ class Expected:
 
 
 def differs(got, want):
-    """Where a result is not the expected one; "": nowhere."""
+    """Where a result differs from the expected one; "": nowhere."""
     for i, (a, b) in enumerate(zip(got, want)):
         if a.shape != b.shape:
             return f"output {i} has the shape {list(a.shape)} instead of {list(b.shape)}"
@@ -211,7 +211,7 @@ def compiled(onnxcc, program, folder, options, fixed):
 
 
 def evaluated(onnxcc, program, folder, dims, inputs):
-    """Its results, or None: a status."""
+    """The results by --eval; None: an error status."""
     for i, x in enumerate(inputs):
         (folder / f"input_{i}.pb").write_bytes(numpy_helper.from_array(x).SerializeToString())
     p = command([onnxcc, folder / "m.onnx", "--eval", folder, "--eval-out", folder, *dims])
@@ -247,7 +247,7 @@ class Interface:
         number = {k: int(v) for k, v in re.findall(r"#define M_(\w+) (\d+)", header)}
         self.bytes = [number[f"{n}_BYTES"] for n in self.outputs]
         self.arena = number["ARENA_BYTES"]
-        texts = re.findall(r'^/\* output ".*?": \w+ \[(.*)', header, re.M)  # a size that is not written is the caller's, or constant: the bound
+        texts = re.findall(r'^/\* output ".*?": \w+ \[(.*)', header, re.M)  # for a size that the run does not set, the caller's or a constant: the bound
         bounds = dict(re.findall(r"#define M_(\w+)_DIMS \{ (.*) \}", header))
         self.dims = []
         for n, text in zip(self.outputs, texts):
@@ -348,7 +348,7 @@ def judge(way, what, got, want, program, expected, inputs, counts):
 
 
 def rejected(said, expected, runs, counts):
-    """Checks that the program was rejected rightly: no run can succeed, or it is too large."""
+    """Checks that the program was rejected for a reason: no run can succeed, or it is too large."""
     counts["rejected"] += 1
     counts["rejected: " + re.sub(r"\d+", "N", said.split("\n")[0])[:100]] += 1
     for what, sizes, x in runs:
@@ -395,7 +395,7 @@ def one(arguments, number, unasked):
         if arguments.keep:
             shutil.copytree(folder, f"{arguments.keep}/{arguments.seed}-{number}", dirs_exist_ok=True)
         return f"{arguments.seed} {number}: {e} ({' '.join(options)})", counts
-    except Exception:  # pylint: disable=broad-except - a mistake here
+    except Exception:  # pylint: disable=broad-except - an error in this script
         return f"{arguments.seed} {number}: {traceback.format_exc()}", counts
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -408,7 +408,7 @@ def work(arguments, numbers, unasked, pipe):
 
 
 def all_of(arguments, numbers):
-    """(what failed, counts) of each. If ONNX Runtime crashes, another process continues with that program, without it."""
+    """(what failed, counts) of each. If ONNX Runtime crashes, another process continues with that program, without ONNX Runtime."""
     start = multiprocessing.Process
     left, running = [list(numbers[k :: arguments.jobs]) for k in range(arguments.jobs)], {}
     last, unasked = [None] * arguments.jobs, [None] * arguments.jobs

@@ -1,5 +1,5 @@
-"""Where ONNX Runtime and ONNX's reference evaluator contradict each other or the text of an operator, or the text leaves the
-result open: RECORDED has what is right, and why."""
+"""The cases in which ONNX Runtime and ONNX's reference evaluator contradict each other or an operator's text, or the text leaves the
+result open: RECORDED has the right result, and why."""
 
 import numpy as np
 from onnx import TensorProto, helper
@@ -45,7 +45,7 @@ def dict_vectorizer_by_text(case):
 
 
 def cast_map_by_text(case):
-    """CastMap: the values in the order of their keys, or each at the place that its key is."""
+    """CastMap: the values in the order of their keys, or each at the index that its key is."""
     x = case.inputs[0][np.argsort(case.inputs[0]["key"])]
     to = {"TO_FLOAT": np.float32, "TO_INT64": np.int64, "TO_STRING": str}[case.attrs.get("cast_to", "TO_FLOAT")]
     y = x["value"].astype(to).astype(object if to == str else to)
@@ -81,7 +81,7 @@ def runtime_takes_no_such_map(case):
 
 
 def beyond_integers(case):
-    """A cast of a number outside of the integer type's range."""
+    """Does it cast a number outside of the integer type's range?"""
     to, x = case.attrs["to"], case.inputs[0]
     to = helper.tensor_dtype_to_np_dtype(TensorProto.DataType.Value(to) if isinstance(to, str) else to)
     if to.kind not in "iu" or x.dtype.kind in "iubO":
@@ -143,7 +143,7 @@ def always(_):
     return True
 
 
-# (operators, condition, what is right, reason). The first line whose condition holds applies; without one the two have to agree.
+# (operators, condition, right result, reason). The first line whose condition holds applies; if there is none, the two must agree.
 RECORDED = [
     ("Slice", always, slice_by_text, "ORT selects the whole axis for an end of INT_MAX with a negative step; numpy selects nothing"),
     ("GroupNormalization", always, group_norm_by_text, "both compute the variance as a difference, which may cancel out"),

@@ -1,4 +1,4 @@
-"""Random models of the operators of no other family: attention, texts, regions, optional values, training."""
+"""Random models of the remaining operators: attention, texts, regions, optional values, training."""
 
 import numpy as np
 from onnx import TensorProto, helper

@@ -1,5 +1,5 @@
-"""A model with other last bits: in any order, a sum is the exact sum of slightly different terms, and an approximated function has a
-small error. All other operations round in only one way."""
+"""Variants of a model whose results differ in the last bits: a sum in another order is the exact sum of slightly different terms, and an
+approximated function has a small error. All other operations round in only one way."""
 
 import numpy as np
 import onnx
@@ -7,7 +7,7 @@ from onnx import TensorProto, helper
 
 SUMS = {"ReduceSum": 1, "ReduceL1": 1, "ReduceSumSquare": 1, "ReduceMean": 1, "MatMul": 2, "CumSum": 1, "Softmax": 1, "Gemm": 3, "Einsum": 2}
 FUNCTIONS = "Tanh", "Sigmoid", "Softmax"
-RELATIVE, ABSOLUTE = 2.0**-19, 2e-43  # the second where the numbers are subnormal, and what is relative vanishes
+RELATIVE, ABSOLUTE = 2.0**-19, 2e-43  # the absolute error is for subnormal numbers, where the relative one vanishes
 
 
 class Shaken:
@@ -25,8 +25,8 @@ class Shaken:
         return output
 
     def shake(self, x, output):
-        """Integers are unchanged: the factor becomes 1, the summand 0."""
-        seed = float(self.rng.integers(1 << 20, 1 << 24))  # of small ones ONNX Runtime's first numbers are much alike
+        """Nodes that change the last bits of x. Integers are unchanged: the factor becomes 1, the summand 0."""
+        seed = float(self.rng.integers(1 << 20, 1 << 24))  # ONNX Runtime's first numbers are nearly the same for all small seeds
         factor = self.node("RandomUniformLike", [x], dtype=TensorProto.FLOAT, low=1.0, high=1 + RELATIVE, seed=seed)
         summand = self.node("Constant", [], value_float=self.absolute)
         product = self.node("Mul", [x, self.node("CastLike", [factor, x])])
@@ -55,7 +55,7 @@ class Shaken:
 
 
 class Exact(Shaken):
-    """In double, and rounded once."""
+    """Computes in double, and rounds once."""
 
     def rounded(self, n):
         if n.op_type not in SUMS and n.op_type not in FUNCTIONS:
@@ -69,7 +69,7 @@ class Exact(Shaken):
 
 
 class Apart(Shaken):
-    """The positive terms of a sum, then the negative ones: a term that vanishes beside a large one may remain in another order."""
+    """Adds the positive terms of a sum, then the negative ones: a term that is lost beside a large one may survive in another order."""
 
     def rounded(self, n):
         if n.op_type != "ReduceSum":
@@ -86,7 +86,7 @@ def keeps(n):
 
 
 def others(model):
-    """Models that are as correct as this one."""
+    """Variants of the model that are as correct as it is."""
     yield changed(model, Exact(0))
     yield changed(model, Apart(0))
     for seed in range(8):

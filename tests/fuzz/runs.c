@@ -1,6 +1,6 @@
-/* runs.c - many models in one process, good and bad ones in any order, in one thread and then in two at once: each
- * gives the command's files and messages.
- * usage: runs ONNXCC FOLDER SEED COUNT MODEL ...     FOLDER: for output; COUNT: of cases, drawn at random */
+/* runs.c - compiles many models in one process, good and bad ones in any order, in one thread and then in two at once;
+ * each must give the command's files and messages.
+ * usage: runs ONNXCC FOLDER SEED COUNT MODEL ...     FOLDER: for output; COUNT: the number of cases, drawn at random */
 #include "compile.h"
 #include "ir/symbol.h"
 #include "libonnxcc.h"
@@ -219,7 +219,7 @@ static uint64_t by_library(const Case *c)
     return hash;
 }
 
-/* All cases in an order of this thread's own, under a locale and a rounding mode of the caller's. */
+/* All cases in this thread's own order, under a locale and a rounding mode that the caller has set. */
 static void *all_cases(void *thread)
 {
     const int t = (int)(intptr_t)thread;

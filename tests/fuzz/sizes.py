@@ -1,7 +1,7 @@
-"""Sizes that are wrong at run time. Of the random models of each operator one is compiled, with each input size fixed, bounded or
-open. Its C is called with random sizes and buffers of these sizes, with sizes that no tensor has, and with the smallest and
-largest integers. It may return any status for sizes that are possible; the sanitizers must find nothing. Operators whose sizes
-are elements of an input are called with such elements, too.
+"""Wrong sizes at run time. One random model of each operator is compiled, with each input size fixed, bounded or open. Its C is called
+with random sizes and buffers of these sizes, with sizes that no tensor has, and with the smallest and largest integers. It may return
+any status for sizes that are possible; the sanitizers must find nothing. Operators whose sizes are elements of an input are called with
+such numbers as elements, too.
 
 usage: sizes.py FUZZ_FOLDER BUILD       (FUZZ_FOLDER: what generate.py wrote)
 """
@@ -21,9 +21,9 @@ from onnx.parser import parse_model
 from cache import kept
 
 LARGEST = 8
-SHARE = 0.7  # of the constants of floats become inputs, too
-FIXED, BOUNDED = 0.15, 0.15  # of the sizes
-NUMBERS = 0.5  # of the short constants of integers, which may decide sizes, become inputs
+SHARE = 0.7  # of the float constants become inputs, too
+FIXED, BOUNDED = 0.15, 0.15  # parts of the sizes
+NUMBERS = 0.5  # of the short integer constants, which may decide sizes, become inputs
 HUGE = "INT64_C(1) << 31, INT64_C(1) << 40, INT64_C(1) << 62, INT64_MAX, -1, -(INT64_C(1) << 40), INT64_MIN"
 PACKED = TensorProto.INT4, TensorProto.UINT4, TensorProto.FLOAT4E2M1, TensorProto.UINT2, TensorProto.INT2
 BY_INPUTS = {
@@ -81,7 +81,7 @@ int main(void)
 
 
 def opened(model, rng):
-    """{size: (what it was, its bound)}: dimensions of the inputs become sizes of their own; outputs say nothing."""
+    """{size: (its value before, its bound)}. Each dimension of the inputs becomes a size of its own; outputs get no declared sizes."""
     for t in list(model.graph.initializer):
         numbers = t.data_type in (TensorProto.INT64, TensorProto.INT32) and len(t.dims) < 2 and max(t.dims, default=1) < LARGEST
         floats = t.data_type in (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16) and t.dims
@@ -105,7 +105,7 @@ def opened(model, rng):
 
 
 def is_plain(model):
-    """Tensors of numbers of whole bytes only."""
+    """Has the model only tensors of numbers of whole bytes?"""
     ports = [*model.graph.input, *model.graph.output]
     return all(v.type.HasField("tensor_type") and v.type.tensor_type.elem_type not in (TensorProto.STRING, *PACKED) for v in ports)
 
@@ -161,7 +161,7 @@ def wrong(name, model, build):
     onnx.save(model, path["m.onnx"])
     bounds = [x for s, (_, bound) in sizes.items() for x in ("--dim", f"{s}<={bound}")]
     asked, n = True, 0
-    while asked and n < 4:  # bounds of sizes that the run finds out
+    while asked and n < 4:  # adds bounds of sizes that the run determines
         p = subprocess.run([f"{build}/onnxcc", path["m.onnx"], "-o", path["m.c"], "--single", *bounds], capture_output=True, text=True)
         asked, n = set(re.findall(r"--dim '(.*)<=64'", p.stderr)) if p.returncode == 1 else (), n + 1
         bounds += [x for s in sorted(asked) for x in ("--dim", f"{s}<={LARGEST}")]

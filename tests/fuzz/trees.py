@@ -14,7 +14,7 @@ LABELS = [4, 2, 9, 1], ["a", "bb", "", "\u00e9"]
 
 
 def samples(m, features, missing, types):
-    """Quarters, which often equal what a node splits at."""
+    """Inputs that are multiples of 1/4, so that they often equal a node's split value."""
     x = m.rng.integers(-8, 9, (m.int(1, 5), features)) / 4
     return np.where(m.rng.random(x.shape) < 0.2 * missing, np.nan, x).astype(m.one(types))
 
@@ -25,8 +25,8 @@ def weights(m, n, post):
 
 
 def with_text(case):
-    """In ONNX Runtime a NaN differs from everything; by the specification missing_value_tracks_true decides. BRANCH_EQ with exchanged
-    branches is equivalent, and correct there."""
+    """The case for ONNX Runtime, where a NaN differs from everything, while by the specification missing_value_tracks_true decides:
+    BRANCH_EQ with exchanged branches is equivalent, and correct there."""
     attrs = dict(case.attrs)
     if "nodes_missing_value_tracks_true" not in attrs:
         return case
@@ -49,7 +49,7 @@ def with_text(case):
 
 
 def unshared(attrs, kind):
-    """The same trees with one parent per node, for ONNX Runtime, which takes few shared nodes."""
+    """The same trees with one parent per node, for ONNX Runtime, which accepts few shared nodes."""
     lists = [name for name in attrs if name.startswith("nodes_")]
     entries = [f"{kind}_{name}" for name in ("treeids", "nodeids", "ids", "weights")]
     at = {key: i for i, key in enumerate(zip(attrs["nodes_treeids"], attrs["nodes_nodeids"]))}
@@ -75,7 +75,7 @@ def unshared(attrs, kind):
 
 
 def unshared_5(attrs, sets):
-    """The same of version 5. sets: the members, by node."""
+    """The same for version 5. sets: the members of each node's set."""
     lists = [name for name in attrs if name.startswith("nodes_")]
     arrays = {name: numpy_helper.to_array(a) for name, a in attrs.items() if isinstance(a, onnx.TensorProto)}
     old = {name: arrays.get(name, attrs[name]) for name in [*lists, "leaf_targetids", "leaf_weights"]}
@@ -106,7 +106,7 @@ def unshared_5(attrs, sets):
 
 @family(4)
 def of_nodes(m):
-    """Versions 1 and 3: lists of nodes, of which some are leaves, and of their weights."""
+    """Versions 1 and 3: a list of nodes, some of which are leaves, and a list of the leaves' weights."""
     kind = m.one(["target", "class"])
     features, targets, missing, post = m.int(1, 5), m.int(1, 4), m.chance(0.3), m.one(POSTS)
     each = m.chance(0.4)  # the tree has one target
@@ -190,6 +190,6 @@ def ensemble(m):
                  leaf_weights=tensor(weights(m, len(leaves), POSTS[post])))
     if sets:
         attrs["membership_values"] = tensor([v for at in sorted(sets) for v in (*sets[at], np.nan)])
-    post = {1: 2, 2: 1}.get(post, post)  # ONNX Runtime's numbers of SOFTMAX and LOGISTIC
+    post = {1: 2, 2: 1}.get(post, post)  # ONNX Runtime has exchanged the numbers of SOFTMAX and LOGISTIC
     swapped = {**(unshared_5(attrs, sets) if shares else attrs), "post_transform": post}
     return with_text(Case("TreeEnsemble", [x], attrs, domain=ML, version=5, same=Case("TreeEnsemble", [x], swapped, domain=ML, version=5)))

@@ -29,14 +29,14 @@ VENDORS += [f"{name}{i}" for name, n in NUMBERED.items() for i in range(1, n + 1
 VENDORS += [f"B{i:0{n}b}" for n in range(1, 9) for i in range(1 << n)] + [f"A{i}" for i in range(16)]
 COMPILERS = {"gcc": ["-std=gnu11", "-D_GNU_SOURCE"], "clang-14": ["-std=gnu11", "-D_GNU_SOURCE"], "arm-none-eabi-gcc": ["-D_GNU_SOURCE"],
              "avr-gcc": ["-D_GNU_SOURCE", "-mmcu=atmega2560"]}
-POSSIBLE = re.compile(r"(?=.{1,30}$)[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*")     # what names.c can make of a name
+POSSIBLE = re.compile(r"(?=.{1,30}$)[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*")     # the identifiers that names.c can make
 KEYWORDS = set("""auto char const double enum extern float inline int long register restrict return short signed static struct
     typedef union unsigned void volatile""".split())
 
 
 @functools.lru_cache
 def available(cc):
-    """Those of the headers that this compiler has, each by itself."""
+    """#include lines of the headers that compile by themselves with this compiler."""
     have = []
     for h in STANDARD + POSIX + AVR:
         p = subprocess.run([cc, *COMPILERS[cc], "-fsyntax-only", "-x", "c", "-"], input=f"#include <{h}.h>\n", capture_output=True, text=True)
@@ -45,14 +45,14 @@ def available(cc):
 
 
 def macros(cc, source):
-    """Object-like ones, function-like ones."""
+    """(object-like macros, function-like macros)"""
     out = subprocess.run([cc, *COMPILERS[cc], "-dM", "-E", "-x", "c", "-"], input=source, capture_output=True, text=True, check=True).stdout
     found = re.findall(r"^#define (\w+)(\(?)", out, re.M)
     return {n for n, p in found if not p}, {n for n, p in found if p}
 
 
 def declared(cc, source):
-    """At file scope: types, variables and constants; functions."""
+    """Names at file scope: (types, variables and constants; functions)."""
     text = subprocess.run([cc, *COMPILERS[cc], "-E", "-P", "-x", "c", "-"], input=source, capture_output=True, text=True, check=True).stdout
     text = re.sub(r"__attribute__\s*\(\(.*?\)\)\s*(?=[;,{)]|__)|__asm__\s*\(.*?\)", " ", text)
     constants = {n for body in re.findall(r"\benum\b[^{};]*\{([^}]*)\}", text) for n in re.findall(r"(?:^|,)\s*(\w+)", body)}
@@ -73,7 +73,7 @@ def declared(cc, source):
 
 @functools.lru_cache
 def of_headers():
-    """(taken everywhere, taken at file scope)"""
+    """(names taken everywhere, names taken at file scope)"""
     everywhere, outside = set(), set()
     for cc in COMPILERS:
         source = available(cc)

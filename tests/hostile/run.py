@@ -1,6 +1,6 @@
-"""Hostile text in the strings of models, and names that C's headers, ours and the emitted code have: run.py SUITE [MODEL...].
-Accepted models compile, before and after common headers, as C and the header as C++, and contain no live text; messages are
-printable. Prints what is wrong, then "hostile: N passed, N failed"."""
+"""Models with hostile text in their strings, and with names that C's headers, onnxcc's headers and the emitted code define: run.py
+SUITE [MODEL...]. The C of accepted models compiles, before and after common headers, its header also as C++, and contains no live text;
+messages are printable. Prints failures, then "hostile: N passed, N failed"."""
 import concurrent.futures
 import fnmatch
 import html.parser
@@ -52,7 +52,7 @@ def live(text):
 
 
 def printable(data):
-    """No control characters, forged lines or changes of text direction."""
+    """Is it free of control characters, forged lines and changes of text direction?"""
     try:
         text = data.decode()
     except UnicodeDecodeError:
@@ -81,7 +81,7 @@ def compiled(what, data, folder, options, included, must=True):
     folder.mkdir(parents=True)
     (folder / "m.onnx").write_bytes(data)
     p = run(BUILD / "onnxcc", "m.onnx", "-o", "m.c", *options, cwd=folder)
-    unbounded = set(re.findall(rb"^error\[(.*?)\]", p.stderr, re.M)) <= {b"SHP-11", b"TYP-05"}   # wants --dim or --shape
+    unbounded = set(re.findall(rb"^error\[(.*?)\]", p.stderr, re.M)) <= {b"SHP-11", b"TYP-05"}   # needs --dim or --shape
     good = p.returncode == 0 or p.returncode in (1, 2, 3) and (not must or p.returncode == 1 and unbounded)
     check(good and printable(p.stdout + p.stderr), f"{what}: exit {p.returncode}\n{p.stderr[:600]!r}")
     if p.returncode == 0:
@@ -106,7 +106,7 @@ def parsed(what, text):
 
 
 def reported(what, out, header):
-    """Its parameters and sizes are those of the header."""
+    """The parameters and sizes in the report are those of the header."""
     interface = (parsed(f"{what}: the report", out) or {}).get("interface", {})
     missing = [p["c"] for p in interface.get("parameters", []) if not re.search(rf"\*{p['c']}\b", header)]
     missing += [s["c"] for s in interface.get("sizes", []) if f" int64_t {s['c']};" not in header]
@@ -121,7 +121,7 @@ class Tags(html.parser.HTMLParser):
 
 
 def one_page(what, out):
-    """It has the same tags for every model, and no text of the model outside of its script."""
+    """The report's page has the same tags for every model, and no text of the model outside of its script."""
     tags = Tags()
     tags.feed(out.decode("ascii"))
     PAGES.add(tags.seen)
@@ -146,14 +146,14 @@ def mutant(job):
     free = itertools.cycle(rng.sample(all_texts, len(all_texts)))
     draw = (t if n < len(NAMEABLE) else f"{t} {n}" for n, t in enumerate(itertools.cycle(rng.sample(NAMEABLE, len(NAMEABLE)))))
     name = "/".join(file.parts[-3:-1])
-    must = number % 3 < 2 and "gradient" not in name    # which has values' names as attributes
+    must = number % 3 < 2 and "gradient" not in name    # its attributes are names of values
     options = MODES[number % len(MODES)]
     mutated = texts.renamed(model, draw, free) if number % 3 < 2 else texts.wild(model, rng, free)
     compiled(name, texts.serialized(mutated, raw), WORK / "mutants" / str(number), options, INCLUDED[number % 3], must)
     shutil.rmtree(WORK / "mutants" / str(number))
 
 
-# Names that the format allows for values: not empty, and none that a tool's convention reserves.
+# Names that the format allows for values: not empty, and not reserved by a tool's convention.
 NAMEABLE = [t for t in TEXTS if t and "\0" not in t and t != "*" and len(t) < 5000] + ["x" * 5000]
 
 
@@ -169,7 +169,7 @@ KEYWORDS = """auto break case char const continue default do double else enum ex
 
 
 def own_names():
-    """Every identifier of what onnxcc writes, of the runtime's headers, and of two programs with PREFIX m."""
+    """Every identifier in the files that onnxcc writes, in the runtime's headers, and in two programs with PREFIX m."""
     seen = "".join(f.read_text() for f in (ROOT / "runtime-min").iterdir() if f.suffix in (".h", ".def"))
     weights = np.arange(64, dtype=np.float32).reshape(8, 8)
     nodes = [helper.make_node("MatMul", ["x", "w"], ["t"]), helper.make_node("NonZero", ["t"], ["y"])]
@@ -194,7 +194,7 @@ def tensors(names):
 
 
 def as_parameters(names):
-    """Inputs, values and outputs have these names."""
+    """A model whose inputs, values and outputs have these names."""
     third = len(names) // 3
     ins, mids, outs = names[:third], names[third:2 * third], names[2 * third:3 * third]
     nodes = [helper.make_node("Softmax", [a], [b]) for a, b in zip(ins, mids)]
@@ -203,7 +203,7 @@ def as_parameters(names):
 
 
 def as_constants(names):
-    """Constants have them, of 4 to 10 elements; what is looked up in them is not known before."""
+    """A model whose constants, of 4 to 10 elements, have these names; the indices into them are known only at run time."""
     rng = np.random.default_rng(len(names))
     weights = [numpy_helper.from_array(rng.standard_normal(20).astype(np.float32), n) for n in names]
     outs = [f"out {i} of them" for i in range(len(names))]
@@ -214,7 +214,7 @@ def as_constants(names):
 
 
 def as_sizes(names):
-    """Sizes of inputs have them."""
+    """A model whose sizes have these names."""
     inputs = [helper.make_tensor_value_info(f"in {i}", TensorProto.FLOAT, names[i:i + 8]) for i in range(0, len(names), 8)]
     outputs = [helper.make_tensor_value_info(f"out {i}", TensorProto.FLOAT, names[i:i + 8]) for i in range(0, len(names), 8)]
     nodes = [helper.make_node("Softmax", [a.name], [b.name]) for a, b in zip(inputs, outputs)]
@@ -222,7 +222,7 @@ def as_sizes(names):
 
 
 def as_operators(names):
-    """Operators of the user's own have them, and their attributes."""
+    """A model whose custom operators and their attributes have these names."""
     n = len(names)
     nodes = [own_node(names[i], "d.e", f"v{i}", {names[(i + 1) % n]: i, names[(i + 2) % n]: names[i], names[(i + 7) % n]: [0.5, 2.0]},
                       ["x"] * (1 + i % 2)) for i in range(n)]
@@ -230,7 +230,7 @@ def as_operators(names):
 
 
 def as_fields(names):
-    """Members of the struct of --struct have them, of which some inputs have a default."""
+    """A model for --struct whose inputs, some with a default, have these names."""
     half = len(names) // 2
     nodes = [helper.make_node("Softmax", [a], [b]) for a, b in zip(names, names[half:])]
     weights = [numpy_helper.from_array(np.ones(3, np.float32), n) for n in names[:half:3]]
@@ -238,7 +238,7 @@ def as_fields(names):
 
 
 def as_states(names):
-    """States have them, and their sizes."""
+    """A model whose states and their sizes have these names."""
     inputs = [helper.make_tensor_value_info(a, TensorProto.FLOAT, [b]) for a, b in zip(names, names[1:] + names)]
     outputs = [helper.make_tensor_value_info(f"next {n}", TensorProto.FLOAT, [f"of {n}"]) for n in names]
     nodes = [helper.make_node("Concat", [n, "one more"], [o.name], axis=0) for n, o in zip(names, outputs)]
@@ -246,7 +246,7 @@ def as_states(names):
 
 
 def as_trained(names, inputs=("the input",)):
-    """State variables of a model that is trained have them; their bytes are not a multiple of 8."""
+    """A training model whose state variables, of a number of bytes that is no multiple of 8, have these names."""
     weights = [numpy_helper.from_array(np.ones(1 + 2 * (i == 0), np.float16), n) for i, n in enumerate(names)]
     numbers = [helper.make_tensor_value_info(n, TensorProto.FLOAT16, [3]) for n in (*inputs, "the sum")]
     steps = [helper.make_node("Sub", [n, "just one" if w.dims[0] == 1 else "the sum"], [f"next {n}"]) for n, w in zip(names, weights)]
@@ -259,7 +259,7 @@ def as_trained(names, inputs=("the input",)):
 
 
 def as_steps(names):
-    """Inputs of its steps have them."""
+    """A training model whose steps have inputs of these names."""
     return as_trained(["a variable"], names)
 
 
@@ -300,10 +300,10 @@ def header_in_cxx(what, header, included):
     check(len(own) == len(set(own)), f"{what}: macros twice: {sorted(n for n in set(own) if own.count(n) > 1)[:5]}")
 
 
-# ---- operators of the user's own
+# ---- custom operators
 
 def own_operators(number):
-    """Their domains, names, attributes and strings are hostile; an operator has this text as its name, another as its domain."""
+    """Custom operators with hostile domains, names, attributes and strings; this text is the name of one and the domain of another."""
     rng = random.Random(number)
     raw = list(texts.BYTES)
     some = rng.sample(TEXTS, 40) + [PLACE % i for i in range(len(raw))]
@@ -322,7 +322,7 @@ def own_operators(number):
     shutil.rmtree(folder)
 
 
-# ---- the ways in beside the model
+# ---- text that comes from elsewhere than the model
 
 def headers_listed():
     """compiler/emit/taken.def has every name that this machine's headers define."""
@@ -378,11 +378,11 @@ def prepare():
     WORK.mkdir(parents=True, exist_ok=True)
     everybody = WORK / "everybody.h"
     everybody.write_text(headers.available("gcc"))
-    both = pathlib.Path(f"{everybody}.gch")     # the compiler takes the one of its language
+    both = pathlib.Path(f"{everybody}.gch")     # the compiler uses the precompiled header of its language
     both.mkdir(exist_ok=True)
     for command, kind in ((CC, "c-header"), (CXX, "c++-header")):
         subprocess.run([*(f for f in command if f != "-fsyntax-only"), "-x", kind, everybody, "-o", both / kind], check=True)
-    vendors = WORK / "vendors.h"    # headers that are not on this machine, as macros that break uses of the names
+    vendors = WORK / "vendors.h"    # macros of headers that are not on this machine, which break uses of their names
     vendors.write_text("#define round(x) @\n" + "".join(f"#undef {w}\n#define {w}(a,b) @\n" for w in ("min", "max", "bit", "sq", "word"))
                        + "".join(f"#undef {w}\n#define {w} @\n" for w in headers.VENDORS if w not in ("TRUE", "FALSE")))
     return [[], ["-include", everybody], ["-include", vendors]]

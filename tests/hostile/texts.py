@@ -7,7 +7,7 @@ TEXTS = [
     f"é{MARK}ß", "\x7f\x08\t", f"<%:%> {MARK} ??< ??>", f"\\u002a/ {MARK}", f"__attribute__(({MARK}))", f"_Pragma(\"{MARK}\")", f"@BODY@ {MARK}",
     f"{MARK}\n" * 3, "x" * 10000, f"*/ {MARK} /*" * 700, " ", ".", "/a/../b", "-", "0", "123", "_", "__", "a b", "a_b", "a-b", "A", "a", ""]
 BYTES = [b"\xff\xfe*/" + MARK.encode(), b"\xc0\xaf" + MARK.encode(), b"\xed\xa0\x80*/", b"\x80" * 9, b"\xf4\x90\x80\x80" + MARK.encode()]
-PLACE = "\x01PLACE%05d\x02"     # stands for bytes that protobuf's own classes refuse; replaced in the file
+PLACE = "\x01PLACE%05d\x02"     # stands for bytes that protobuf's classes refuse; replaced in the file
 
 
 def strings(message, path=()):
@@ -74,7 +74,7 @@ def add_everywhere(message, texts):
 
 
 def renamed(model, draw, free):
-    """Every value and size has another name, the same one wherever it had the same; free text is hostile. draw: new names."""
+    """Renames every value and size consistently, by the names that `draw` returns, and makes free text hostile."""
     add_everywhere(model, free)
     names = {"value": {"": ""}, "size": {}}
     for message, field, i, path in list(strings(model)):
@@ -89,7 +89,7 @@ def renamed(model, draw, free):
 
 
 def wild(model, rng, texts):
-    """Replaces one to three arbitrary strings."""
+    """Replaces one to three random strings."""
     all_of_them = list(strings(model))
     for message, field, i, _ in rng.sample(all_of_them, min(len(all_of_them), rng.randint(1, 3))):
         put(message, field, i, next(texts))
@@ -99,7 +99,7 @@ def wild(model, rng, texts):
 
 
 def serialized(model, raw):
-    """The file's bytes, with raw[i] in the place of PLACE % i."""
+    """The file's bytes, in which raw[i] replaces PLACE % i."""
     data = model.SerializeToString()
     for i, b in enumerate(raw):
         place = (PLACE % i).encode()

@@ -1,6 +1,6 @@
-/* count.c - a plugin of QEMU that counts the instructions that run from the address `begin` until the address `end`, and writes
- * to `out` each translation block that ran, as "ADDRESS INSTRUCTIONS TIMES". Debian's QEMU 7.2 loads plugins but has no header
- * for them: what is used of version 1 of that interface is declared here. */
+/* count.c - a QEMU plugin that counts the instructions that run from the address `begin` until the address `end`, and writes
+ * to `out` each translation block that ran, as "ADDRESS INSTRUCTIONS TIMES". Debian's QEMU 7.2 loads plugins but lacks their
+ * header, so the functions used of version 1 of the interface are declared here. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,5 @@
-"""Bytes that MLPerf Tiny's four networks in 8-bit integers need on Cortex-M processors: the arena beside its lower bound in place, the
-code of the keyword spotter, nothing in .data; a model of integers alone has no kernel for floats. Prints "footprint: N passed, N
-failed"."""
+"""Bytes that MLPerf Tiny's four networks in 8-bit integers need on Cortex-M processors: the arena, beside its lower bound; the code of
+the keyword spotter; nothing in .data. A model of integers alone has no float kernels. Prints "footprint: N passed, N failed"."""
 import os
 import pathlib
 import re
@@ -15,9 +14,9 @@ from table import MACHINES  # noqa: E402
 
 BUILD = pathlib.Path(os.environ["B"]).resolve()
 WORK = BUILD / "footprint"
-# Model -> its arena's lower bound: the largest sum of 8-bit tensors that are needed at one time, where results may overwrite inputs.
+# Model -> its arena's lower bound: the largest sum of 8-bit tensors that are alive together, if results may overwrite inputs.
 NETWORKS = {"resnet8_qdq": 49152, "ds_cnn_qdq": 16000, "mobilenet_v1_qdq": 55296, "autoencoder_qdq": 768}
-MORE = 2048             # what the kernels may take beside that
+MORE = 2048             # bytes that kernels may take beside that
 TEXT = {"-Os": 8 * 1024, "-O2": 9 * 1024}
 INTEGERS = ["--from", "input_QuantizeLinear_Output", "--until", "/fc/Gemm_out_QuantizeLinear_Output"]
 

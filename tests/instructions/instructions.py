@@ -1,9 +1,9 @@
 """Instructions per inference of MLPerf Tiny's four networks, in 8-bit integers and in float32, on small processors in QEMU:
 instructions.py [CORE...] [TYPE...] [NETWORK...]
 
-Outputs have the bits of the compiler's evaluator where the processor rounds as it does, and are within the models' tolerance of ONNX
-Runtime's. figures.txt has the counts: more than one in a hundred above them is a failure; UPDATE=1 writes it. PROFILE=1 prints where
-the instructions go."""
+Outputs have the bits of the compiler's evaluator if the processor rounds as it does, and are within the models' tolerance of ONNX
+Runtime's. figures.txt has the counts: 1 % more is a failure; UPDATE=1 writes the file. PROFILE=1 prints the functions with the most
+instructions."""
 import bisect
 import collections
 import os
@@ -30,7 +30,7 @@ TYPES = {"int8": "_qdq", "float32": ""}
 CORES = ["riscv32", "cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m33", "cortex-m7", "cortex-m55"]
 CONVOLUTIONAL = list(NETWORKS)[:3]
 FLOATS = ["cortex-m4", "cortex-m33", "cortex-m7", "cortex-m55"]
-FUSED = ["cortex-m55"]      # float32 products are added without being rounded
+FUSED = ["cortex-m55"]      # fused multiply-adds in float32
 WORSE = 1.01
 
 MAIN = """#include <stdint.h>
@@ -67,14 +67,14 @@ def run(*command):
 
 
 def symbols(program, tool):
-    """Functions of the program: addresses in order, and names."""
+    """The program's functions: (sorted addresses, their names)."""
     rows = sorted((int(f[0], 16) & ~1, f[2]) for f in map(str.split, run(tool, program).splitlines()) if len(f) == 3 and f[1] in "tTwW"
                   and not f[2].startswith("$"))
     return [a for a, _ in rows], [n for _, n in rows]
 
 
 def profile(blocks, addresses, names):
-    """Instructions in each function."""
+    """The number of instructions that ran in each function."""
     found = collections.Counter()
     for at, size, times in blocks:
         found[names[bisect.bisect(addresses, at) - 1]] += size * times
@@ -82,7 +82,7 @@ def profile(blocks, addresses, names):
 
 
 def build(folder, machine, model):
-    """The program of a model for a machine."""
+    """Builds the program of a model for a machine."""
     folder.mkdir(parents=True, exist_ok=True)
     x = load_tensor(model.folder / "test_data_set_0" / "input_0.pb")
     y = load_tensor(model.folder / "test_data_set_0" / "output_0.pb")
@@ -109,7 +109,7 @@ def count(folder, machine, program):
 
 
 def evaluated(name, model, y):
-    """Does the compiler's evaluator compute exactly y? A test in the form of the official ones, without tolerance."""
+    """Does the compiler's evaluator compute exactly y? Decided by a test in the form of the official ones, without tolerance."""
     test = WORK / "evaluated" / name / "node" / name
     (test / "test_data_set_0").mkdir(parents=True, exist_ok=True)
     for file in "model.onnx", "test_data_set_0/input_0.pb":
@@ -132,7 +132,7 @@ def known():
 
 
 def line(title, row, macs):
-    """A row of the table: instructions of all networks, then those for a multiplication of each, and of the convolutional ones."""
+    """A row of the table: instructions of each network; instructions per multiplication of each, and of the convolutional ones together."""
     each = [f"{row[n] / macs[n]:.3f}" if row.get(n) else "-" for n in NETWORKS]
     if all(row.get(n) for n in CONVOLUTIONAL):
         each.append(f"{sum(row[n] for n in CONVOLUTIONAL) / sum(macs[n] for n in CONVOLUTIONAL):.3f}")
@@ -140,7 +140,7 @@ def line(title, row, macs):
 
 
 def write(figures, macs):
-    text = "# Instructions per inference, those for each multiplication, and for one of the first three; by `make test-instructions UPDATE=1`.\n"
+    text = "# Instructions per inference; per multiplication of each network, and of the first three together. By `make test-instructions UPDATE=1`.\n"
     text += f"#{'':22}" + "".join(f"{n:>11}" for n in NETWORKS) + "\n"
     text += "# multiplications      " + "".join(f"{macs[n]:11}" for n in NETWORKS) + "\n"
     FIGURES.write_text(text + "".join(line(f"{c:14} {t}", r, macs) + "\n" for (c, t), r in sorted(figures.items(), key=order)))
@@ -172,7 +172,7 @@ def one(core, kind, network, model):
 
 
 def scaled():
-    """What is wrong with requantisation in integers, with products of 64 bits and of 32."""
+    """What is wrong with requantisation in integers, by 64-bit and by 32-bit products."""
     found = []
     for narrow in 0, 1:
         program = WORK / f"scaled{narrow}"

@@ -1,5 +1,5 @@
-/* scaled.c - requantisation in integers has the bits of that in floats, for scales of every size, and sums of every size and
- * near every tie. Prints the first differences; returns whether there are any. */
+/* scaled.c - checks that requantisation in integers has the bits of that in floats, for scales and sums of every size, and
+ * sums near every tie. Prints the first differences; returns whether there are any. */
 #define MICRO_FIXED 1
 #include "micro.h"
 

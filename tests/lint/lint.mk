@@ -1,5 +1,5 @@
-# The rules between folders: which names, includes and sizes are allowed where (walls.py); no warning from either compiler on the
-# whole of onnxcc; the runtime has no undefined symbols but three. `make lint` is the same as `make test-lint`.
+# The rules of the repository (walls.py): names, includes, symbols and sizes that are allowed in each folder, the format; gcc and clang
+# compile all of onnxcc without a warning; the runtime has only three undefined symbols. `make lint` is `make test-lint`.
 TESTS += lint
 lint: test-lint
 test-lint: setup all $(HOST_KERNELS)

@@ -16,12 +16,12 @@ FILE_LINES, FUNCTION_LINES, COLUMNS = 750, 100, 160     # limits; the aims are 5
 MAY_BE_ASKED = {"memcpy", "memset", "memmove", "_GLOBAL_OFFSET_TABLE_"}
 RUNTIME_INCLUDES = {"stddef.h", "stdint.h"}
 FAMILIES = ("compiler/ops/", "compiler/gradient/")      # where operators' names are allowed
-NAMES_SEEN = ("quote.c", "eval.c")                      # files of compiler/emit that may read names: the one that escapes them, and one that prints no C
+NAMES_SEEN = ("quote.c", "eval.c")                      # files of compiler/emit that may read names: one escapes them, one prints no C
 # The folders of the compiler, numbered: each includes and calls only files of its own number or a lower one.
 FOLDERS = {"base": 0, "ir": 1, "read": 2, "passes": 3, "ops": 3, "gradient": 3, "memory": 4, "plain": 1, "emit": 5, "": 6, "verify": 6}
-# Files that call each other, as what they process is nested: an attribute is read by its node's graph, and may be a graph; the
+# Pairs of files that call each other, because what they process is nested: a graph has nodes with attributes, which may be graphs; the
 # gradient of a Loop or an If is that of the nodes in its graphs, which may be Loops and Ifs; a declaration in C has expressions (sizes,
-# initial values), and an expression or a statement may have declarations. In one file, each pair would be beyond the budget of 500 lines.
+# initial values), and an expression or a statement may have declarations. In one file each pair would have more than 500 lines.
 RECURSIVE = ["read/parse_attr read/parse_graph", "gradient/control gradient/gradient", "plain/parse plain/parse_top"]
 # Headers that declare functions of files in other folders: services of the passes that schemas may use (ops.h), and what the passes need
 # from the files that may name operators.
@@ -58,7 +58,7 @@ def operators():
 def look_at(file, text, names):
     if not text.isprintable() and "\0" in text:
         return
-    if file == "tests/lint/walls.py":   # it contains the forbidden words
+    if file == "tests/lint/walls.py":   # it names the forbidden words
         return
     elsewhere = r"(?<![\w)}.])/(?:home|Users)/\w+|(?<!version )\bhttps?://(?!127\.0\.0\.1\b|www\.w3\.org/2000/svg\b|www\.debian\.org/doc/packaging-manuals/)"
     each_line(file, text, elsewhere, "a place on one machine or in the net: {}")
@@ -167,7 +167,7 @@ def symbols_go_down(defined, asked):
 
 
 def circles(edges):
-    """The circles of a graph {node: its successors}: the sets of two or more nodes that reach each other."""
+    """The cycles of a graph {node: its successors}: the sets of two or more nodes that reach each other."""
     def reached(start):
         seen, stack = set(), [start]
         while stack:
@@ -180,7 +180,7 @@ def circles(edges):
 
 
 def no_circles(files, defined, asked):
-    """No file includes itself through others; none calls itself through others, but those of RECURSIVE."""
+    """No file includes itself through others; no file calls itself through others, except those of RECURSIVE."""
     includes, calls = {}, {}
     for file, text in files.items():
         if re.fullmatch(r"compiler/(\w+/)?\w+\.h", file):
@@ -197,8 +197,8 @@ def no_circles(files, defined, asked):
 
 
 def headers_declare(files, defined):
-    """Each function is declared in the header of its file or folder (wire_field in the one that nanopb writes), or by a table
-    there that is included as declarations, as the last word of its row."""
+    """Each function is declared in the header of its file or folder, or is the last word of a row of a table that such a header includes
+    as declarations; wire_field is declared in the header that nanopb writes."""
     declared = {}
     for file, text in files.items():
         if re.fullmatch(r"compiler/(\w+/)?\w+\.(h|def)", file):
@@ -268,7 +268,7 @@ def operators_table(page):
 
 
 def targets_are_run(rows, machines, readme):
-    """Each row of target.def has a machine that runs its code (plain: tests/plain); the README mentions no other targets."""
+    """Each row of target.def has a machine that runs its code (for plain: tests/plain); the README mentions no other targets."""
     known = re.findall(r'^TARGET\("(.+?)"', rows, re.M)
     for name in known:
         if name not in ("generic", "plain") and f'"{name}": ' not in machines:
@@ -305,7 +305,7 @@ def types_are_complete(rows, runtime, tested):
 
 
 def kernels_have_own_names(files):
-    """No function of a runtime header has the name of a kernel of another: a model may use both."""
+    """No function of a runtime header has the name of a kernel in another header, as a model may use both."""
     kernels = {m[1]: f for f, text in files.items() if f.startswith("runtime-min/") for m in re.finditer(r"^REGISTER_\w+\((\w+),", text, re.M)}
     assert len(kernels) > 100, kernels
     for file, text in files.items():
@@ -317,8 +317,8 @@ def kernels_have_own_names(files):
 
 
 def parts_have_tests(files):
-    """Each part of the compiler, or its folder, is named by a test, so that `make test T=PART` runs one; ops and gradient have the tests
-    of their operators."""
+    """Each file of the compiler, or its folder, is named in a test's `Parts:`, so that `make test T=PART` runs one; ops and gradient have
+    the tests of their operators."""
     said = {p for f, text in files.items() if f.startswith("tests/") for _, parts in parts_said(text) for p in parts}
     for file in files:
         part = re.fullmatch(r"compiler/((?:(?!ops|gradient)\w+)/\w+)\.c", file)
@@ -327,8 +327,8 @@ def parts_have_tests(files):
 
 
 def modules_have_one_place(files):
-    """A module that a test imports is one file: tests/ and the rooms that a room puts on its path have no other of that name
-    (but for run.py, the program of a room)."""
+    """The name of a module that a test imports is unique in tests/ and the folders that the test's folder puts on its path (except run.py,
+    the program of a folder)."""
     modules = {f: re.findall(r"^\s*(?:import|from) (\w+)", text, re.M) for f, text in files.items() if re.fullmatch(r"tests/(?:\w[\w-]*/)?\w+\.py", f)}
     rooms = {f.split("/")[1] for f in modules if f.count("/") == 2}
     for room in rooms:

@@ -1,5 +1,5 @@
-/* all.c - many tests in one program: in each line of the file "list", the number of a test and the folder of its files.
-* Prints each test's number before it begins, so that the driver can tell which test ended the program. */
+/* all.c - many tests in one program. Each line of the file "list" has the number of a test and the folder of its files.
+ * Prints each test's number before it begins, so that the driver can tell which test ended the program. */
 #define CALL_PATIENCE 20
 #include "call.h"
 

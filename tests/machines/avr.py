@@ -1,5 +1,5 @@
-"""Small networks on an ATmega1284P in simavr, in float and in integers: the host's bits, and ONNX Runtime's numbers. Its int
-has 16 bits: an overflow, or a shift by too much, ends a program that is built to trap."""
+"""Small networks in floats and in integers on an ATmega1284P in simavr: they must have the host's bits, and ONNX Runtime's results. Its
+int has 16 bits: a second build traps when an int overflows, or is shifted too far."""
 import os
 import pathlib
 import re
@@ -14,7 +14,7 @@ from onnx import numpy_helper
 
 BUILD = pathlib.Path(os.environ["B"]).resolve()
 WORK = BUILD / "machines" / "avr"
-ALIAS = ["-Wno-incompatible-pointer-types"]    # for gcc 5 float and our float, which may alias, are two types
+ALIAS = ["-Wno-incompatible-pointer-types"]    # to gcc 5, float and f32, which may alias, are different types
 TRAP = ["-fsanitize=undefined", "-fsanitize-undefined-trap-on-error"]
 SKIP, OTHER = re.compile(r"^\tsbr([cs]) (.*)\n\t(adiw|sbiw) ", re.M), {"c": "s", "s": "c"}
 WAYS = {"-O2": [], "-Os": [], "-Os, trap": TRAP}
@@ -82,14 +82,14 @@ def byte_net(rng, inputs, hidden, outputs):
 
 
 def text_net(nodes, inputs, result, weights):
-    """The nodes of a text between x and y."""
+    """A model from a text of nodes between x and y."""
     m = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["":17]> g ({inputs} x) => ({result} y) {{ {nodes} }}')
     m.graph.initializer.extend(numpy_helper.from_array(np.asarray(w), n) for n, w in weights.items())
     return m
 
 
 def conv_net(rng):
-    """Windows at the border, pooling, sums over images."""
+    """Convolutions with padding, pooling, sums over images."""
     m = text_net("""a = Conv <pads = [1, 1, 1, 1]> (x, w, b) r = Relu (a) p = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (r)
         d = Conv <group = 5> (p, v) g = GlobalAveragePool (d) y = Flatten (g)""", "float[1, 2, 6, 7]", "float[1, 5]",
                  {"w": rng.standard_normal((5, 2, 3, 3)).astype(np.float32), "b": rng.standard_normal(5).astype(np.float32),
@@ -141,14 +141,14 @@ def run(*command):
 
 def result(*command):
     p = run(*command)
-    inside = re.search("<([0-9a-f]+)>", re.sub(r"\x1b\[\d*m|\s", "", p.stdout + p.stderr))  # simavr breaks and colours lines
+    inside = re.search("<([0-9a-f]+)>", re.sub(r"\x1b\[\d*m|\s", "", p.stdout + p.stderr))  # simavr wraps and colours lines
     return inside[1] if inside else f"exit {p.returncode}: {(p.stderr + p.stdout)[-500:]}"
 
 
 def compiled(folder, files, flags):
     """Builds the program for the AVR; returns the C compiler's messages.
 
-    An adiw of 31 has bits of a call, and simavr 1.6 skips two bytes too many when it skips one: it gets a jump instead."""
+    simavr 1.6 takes an adiw of 31 for a call, which is two bytes longer, when an instruction skips it; a jump replaces the skip."""
     gcc = ["avr-gcc", "-mmcu=atmega1284p", "-Werror", *ALIAS]
     said, assembled = "", []
     for c in files:
@@ -161,14 +161,14 @@ def compiled(folder, files, flags):
 
 
 def expected(model, x):
-    """ONNX Runtime's result; on x86-64 without VNNI its usual kernels for bytes saturate between products."""
+    """ONNX Runtime's result, without its default kernels for bytes, which saturate between products on x86-64 without VNNI."""
     options = onnxruntime.SessionOptions()
     options.add_session_config_entry("session.x64quantprecision", "1")
     return onnxruntime.InferenceSession(model.SerializeToString(), options).run(None, {"x": x})[0]
 
 
 def one(name, make, shape):
-    """What went wrong, for each way."""
+    """What went wrong in each build."""
     folder = WORK / name.replace(" ", "")
     folder.mkdir(parents=True, exist_ok=True)
     model, x = make(np.random.default_rng(5), *shape)

@@ -1,5 +1,5 @@
-/* board.c - code before main() on a bare processor in QEMU; files are the host's, by the semihosting of the C library: newlib's on
- * Cortex-M, picolibc's, with its own code before main(), on RISC-V. */
+/* board.c - code before main() on a bare processor in QEMU. Files are the host's, by semihosting in the C library: newlib on
+ * Cortex-M; picolibc, which has its own code before main(), on RISC-V. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -7,7 +7,7 @@
 #include <semihost.h>
 #include <stdio.h>
 
-/* picolibc's streams are one, the host's standard error. */
+/* picolibc's standard streams are one, the host's standard error. */
 static int put(char c, FILE *f);
 static FILE out = FDEV_SETUP_STREAM(put, NULL, NULL, _FDEV_SETUP_WRITE),
             err = FDEV_SETUP_STREAM(put, NULL, NULL, _FDEV_SETUP_WRITE);

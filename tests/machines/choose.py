@@ -1,7 +1,7 @@
 """Writes the tests that run on every machine: choose.py FOLDER SUITE CELLS OPERATORS
 
-FOLDER/tests/cover has links to a few tests, of the official ones, the support table's and our own, that call every kernel and every
-function of elements in every type in which any of all tests calls it; FOLDER/small/cover the same for the kernels that only code for SMALL
+FOLDER/tests/cover has links to a few of the official tests, the support table's and our own, which together call every kernel and every
+function of elements in every type in which any test calls it; FOLDER/small/cover has the same for the kernels that only code for SMALL
 calls; FOLDER/uncalled lists the kernels that no test calls."""
 import os
 import pathlib
@@ -40,7 +40,7 @@ def called(suite, target="generic"):
 
 
 def cover(tests):
-    """A small set of tests that call all: greedily, the one with the most new calls for its size."""
+    """A small set of tests that together call all kernels: greedily the test with the most new calls for its size."""
     left = set().union(*(calls for calls, _ in tests.values()))
     chosen, pool = [], dict(tests)
     while left:
@@ -51,7 +51,7 @@ def cover(tests):
 
 
 def write_cover(folder, tests):
-    """Returns what the tests call."""
+    """Writes links to a small set of the tests; returns the kernels that they call."""
     folder.mkdir(parents=True)
     for test in cover(tests):
         (folder / test.name).symlink_to(test)
@@ -59,7 +59,7 @@ def write_cover(folder, tests):
 
 
 def write_covers(folder, suites):
-    """The kernels that no test calls."""
+    """Writes both sets of links; returns the kernels that no test calls."""
     tests = {}
     for suite in suites:
         tests |= called(suite)

@@ -1,10 +1,10 @@
 """Builds the emitted C of many tests into one program for a machine of table.py and runs it there; suite/run calls it with
 --elsewhere. usage: elsewhere.py MACHINE [--library] [--level='-O0 ...'] LIST
 
-LIST: a file of the tests' folders; each gets out.elsewhere, and verdict.elsewhere. --library: kernels are called from the
-library, with every kernel in every type; otherwise they are inlined, as users have it, but with -O0, where every kernel is a
-function of its own. Objects are kept in OBJECTS by what they are made of. A test that passed is not run again with the same
-object, library, input and machine: its results of then are compared."""
+LIST: a file with the tests' folders; each gets out.elsewhere and verdict.elsewhere. --library: the kernels are called in a library
+of every kernel in every type; otherwise they are inlined as in users' builds, or, with -O0, are functions of their own. Objects are cached
+in OBJECTS by a hash of their sources and flags. A test that passed is not run again with the same object, library, input and machine:
+its former results are compared."""
 import argparse
 import concurrent.futures
 import hashlib
@@ -26,11 +26,11 @@ STRICT = "-std=c99 -pedantic -Wall -Wextra -Wshadow -Wconversion -Wvla".split()
 STATUS = {"returned status": "error status", "wrote": "canary", "second call": "bits differ"}
 CASE = HERE.parent / "suite" / "case.h"
 CALLER = [HERE / "all.c", HERE / "board.c", HERE / "board.ld", CASE, HERE.parent / "suite" / "call.h", pathlib.Path(__file__)]
-SECONDS = 4 * 3600  # of a program, at most
+SECONDS = 4 * 3600  # the limit of a program
 
 
 class Builder:
-    """Objects for one machine, cached."""
+    """Compiles objects for one machine, and caches them."""
 
     def __init__(self, machine):
         self.machine = machine
@@ -44,7 +44,7 @@ class Builder:
         o, said = OBJECTS / f"{key}.o", OBJECTS / f"{key}.log"
         if not said.exists():
             includes = [f"-isystem{h.parent}" for h in self.machine.headers()]
-            new = OBJECTS / f"{key}.{os.getpid()}"   # another group of tests may make the same
+            new = OBJECTS / f"{key}.{os.getpid()}"   # another group of tests may write the same file
             p = subprocess.run([self.cc, *self.machine.flags, *includes, *arguments, *INCLUDES, "-c", "-o", new, files[0]],
                                capture_output=True, text=True, errors="replace", check=False)
             if p.returncode:
@@ -56,7 +56,7 @@ class Builder:
         return o, said.read_text()
 
     def library(self):
-        """Every kernel in every type."""
+        """The object of a library with every kernel in every type."""
         headers = [h for h in sorted((ROOT / "runtime-min").glob("*.h")) if re.search(r"^(REGISTER_KERNEL|REGISTER_FALLIBLE)", h.read_text(), re.M)]
         jobs = [POOL.submit(self.object, ["-O0", "-std=c99", "-ffreestanding", "-ffunction-sections", f'-DKERNELS="{h.name}"'],
                             [ROOT / "runtime-min" / "rt.c", h]) for h in headers]
@@ -67,7 +67,7 @@ class Builder:
 
 
 class Program:
-    """The tests of a list, in one program."""
+    """A program with the tests of a list."""
 
     def __init__(self, machine, folders, library, level):
         self.machine, self.builder = machine, Builder(machine)
@@ -97,13 +97,13 @@ class Program:
         return repr([o.name, [e.name for e in self.extra], self.machine.board, self.machine.run, emulator, contents([*CALLER, folder / "in.bin"])])
 
     def has_passed(self, folder):
-        """In a former run, which was the same."""
+        """Did it pass in a former run of the same state?"""
         key = folder / "elsewhere.key"
         return key.exists() and (folder / "out.elsewhere").exists() and key.read_text() == self.made_of[folder]
 
     def compiled(self, folders):
-        """[(test, the object, the name of its description, the compiler's messages)] of a translation unit; if the compiler says
-        anything, each of its tests is alone."""
+        """[(test, object, name of the test's description, compiler's messages)] of a translation unit; if the compiler prints anything, each
+        test gets a translation unit of its own."""
         name = "case_" + hashlib.sha256(" ".join(f.name for f in folders).encode()).hexdigest()[:12]
         source = self.work / f"{name}.c"
         source.write_text(translation_unit(folders, name))
@@ -131,12 +131,12 @@ class Program:
         return [board, *self.machine.board]
 
     def run(self):
-        """In as many processes as there are processors, each with its part of the tests."""
+        """Runs the tests in as many processes as there are processors, each with a part of the tests."""
         program, parts = self.link(), os.cpu_count()
         list(POOL.map(lambda k: self.run_part(program, self.work / f"part{k}", list(range(k, len(self.tests), parts))), range(parts)))
 
     def run_part(self, program, work, left):
-        """Runs the tests in order; one that ends the program gets its verdict, and the program is restarted with the next."""
+        """Runs tests in order; if a test ends the program, that is its verdict, and the program is restarted with the next test."""
         work.mkdir(exist_ok=True)
         while left:
             (work / "list").write_text("".join(f"{i} {self.tests[i][0]}\n" for i in left))

@@ -1,25 +1,27 @@
-# The emitted C on other machines (table.py), many tests in one program.
-# The whole official suite, with kernels inlined as in users' builds: an hour or more. MACHINES='s390x', T='test_softmax*'.
+# The emitted C on other machines (table.py), with many tests in one program.
+
+# The whole official suite, with kernels inlined as in users' builds: an hour or more. MACHINES='s390x': only this machine;
+# T='test_softmax*': only these tests.
 MACHINES ?= aarch64 riscv64 s390x armhf
 test-machines: setup $(B)/suite/run $(B)/include/onnxcc
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
 	@B=$(B) $(PYTHON) tests/machines/official.py machines $(CACHE)/suite '$(MACHINES)' $(foreach t,$(T),'$(t)')
 .PHONY: test-machines
 
-# The same for all tests on every machine: many hours. P='i386': on this machine.
+# All tests on every machine: many hours. P='i386': only on this machine.
 test-everywhere: setup $(B)/suite/run $(B)/include/onnxcc
 	@$(MAKE) --no-print-directory test-processors test-products P='$(P)'
 	@B=$(B) $(PYTHON) tests/machines/official.py everywhere '$(CACHE)/suite $(CACHE)/cells $(CACHE)/operators $(B)/products' '$(P)' \
 		$(foreach t,$(T),'$(t)')
 .PHONY: test-everywhere
 
-# A small network in floats and in integers on an AVR, in simavr.
+# Small networks in floats and in integers on an AVR, in simavr.
 TESTS += avr
 test-avr: setup all
 	@B=$(B) $(PYTHON) tests/machines/avr.py
 .PHONY: test-avr
 
-# On every machine of table.py, every kernel in every type, and small networks. P='aarch64 riscv64': on these.
+# Every kernel in every type, and small networks, on every machine of table.py. P='aarch64 riscv64': only on these.
 TESTS += processors
 test-processors: setup all $(B)/table.json $(B)/suite/run
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite

@@ -14,7 +14,7 @@ NETWORKS = ["ds_cnn", "ds_cnn_qdq", "ds_cnn_qop", "resnet8_qdq", "autoencoder_qd
 
 
 def link(to, m):
-    """Writes m as an official test, with an absolute tolerance: that of our models is relative to the largest value."""
+    """Writes m in the form of an official test. Its tolerance, which is relative to the largest value, becomes absolute."""
     to.mkdir(parents=True, exist_ok=True)
     for name in "model.onnx", "test_data_set_0":
         (to / name).unlink(missing_ok=True)

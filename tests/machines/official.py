@@ -1,5 +1,5 @@
-"""Whole folders of tests on machines of table.py, kernels inlined at -O2 as users have them: official.py NAME 'FOLDER ...'
-'MACHINE ...' [TEST...]; no machine: all. Prints what fails, then "NAME: N passed, N failed"."""
+"""Runs folders of tests on machines of table.py, with kernels inlined at -O2 as in users' builds: official.py NAME 'FOLDER ...'
+'MACHINE ...' [TEST...]; no machine: all. Prints failures, then "NAME: N passed, N failed"."""
 import pathlib
 import sys
 

@@ -1,6 +1,6 @@
-"""The tests of choose.py and networks.py on machines of table.py: run.py COVER NETWORKS [MACHINE...]. The tests of choose.py
-call kernels of a library, in every type; in the networks kernels are inlined, as users have them. A kernel that no test calls is a
-failure. Then constants in every mode of --weights. Prints what fails, then "processors: N passed, N failed"."""
+"""Runs the tests of choose.py and networks.py on machines of table.py: run.py COVER NETWORKS [MACHINE...]. The tests of choose.py
+call the kernels of a library, in every type; in the networks kernels are inlined as in users' builds. A kernel that no test calls is a
+failure. Then runs weights.py. Prints failures, then "processors: N passed, N failed"."""
 import pathlib
 import sys
 
@@ -9,7 +9,7 @@ from choose import SMALL
 from runner import Sum
 from table import MACHINES
 
-OTHERS = ["x86-64", "avx"]  # tested by other groups
+OTHERS = ["x86-64", "avx"]  # other groups test these
 
 
 def main(cover, networks, *machines):

@@ -16,7 +16,7 @@ class Sum:
         self.name, self.passed, self.failed = name, 0, 0
 
     def run(self, machine, folder, tests=(), name=None, options=(), program=()):
-        """The tests of a folder on a machine of table.py; options: of suite/run, program: of elsewhere.py."""
+        """Runs the tests of a folder on a machine of table.py. options: for suite/run; program: options for elsewhere.py."""
         name = name or machine
         work = BUILD / "machines" / name
         work.mkdir(parents=True, exist_ok=True)
@@ -34,7 +34,7 @@ class Sum:
         self.add(passed, failed)
 
     def each(self, machines, kind, folder, tests=(), own=False, program=(), options=(), incbin=False):
-        """The same on each of these machines, or on all. own: also with the machine's own --target, if any; incbin: with --incbin where
+        """Runs the tests on each of these machines, or on all. own: also with the machine's own --target, if any; incbin: with --incbin where
         that is possible."""
         for name in machines or MACHINES:
             machine = MACHINES[name]

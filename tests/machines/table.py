@@ -8,15 +8,15 @@ ARM = "arm-none-eabi-"
 
 @dataclasses.dataclass
 class Machine:
-    prefix: str             # of the tools: aarch64-linux-gnu-
+    prefix: str             # prefix of the tools: aarch64-linux-gnu-
     flags: str              # flags of the C compiler
     run: str                # command that runs a program; empty: this machine
     target: str = ""        # --target, besides generic
-    board: str = ""         # of a bare machine: flags of the linker, for what comes before main() (board.c) and its memories
-    needs: str = ""         # what this processor must have: words of /proc/cpuinfo
-    instead: "Machine" = None   # where it has not: the same by other means
+    board: str = ""         # of a bare machine: flags of the linker, for the code before main() (board.c) and the memories
+    needs: str = ""         # features that this processor must have: words of /proc/cpuinfo
+    instead: "Machine" = None   # a replacement if it lacks one
     big_endian: bool = False
-    before: str = ""        # a header that comes before the C compiler's: beside this file
+    before: str = ""        # a header beside this file that replaces one of the C compiler's
 
     def __post_init__(self):
         self.flags, self.run, self.board = self.flags.split(), self.run.split(), self.board.split()
@@ -24,14 +24,14 @@ class Machine:
             self.flags, self.needs, self.before = self.instead.flags, self.instead.needs, self.instead.before
 
     def headers(self):
-        """Those that come before the C compiler's."""
+        """The headers that replace the C compiler's."""
         return [HERE / self.before] if self.before else []
 
     def tool(self, name):
         return f"{self.prefix}{name}"
 
     def lacks(self):
-        """The features that this processor lacks; empty: it can run the machine's programs."""
+        """The features that this processor lacks; empty: it can run programs for the machine."""
         if not self.needs:
             return ""
         flags = pathlib.Path("/proc/cpuinfo").read_text().split()
@@ -59,7 +59,7 @@ def riscv32(flags):
 
 
 AVX2 = "avx2 fma bmi2 f16c"
-# Vectors of 16 floats, in loops over their elements.
+# AVX-512 without such a processor: vectors of 16 floats as loops over their elements.
 LOOPS = Machine("", "-march=x86-64-v3 -Wno-psabi -D__AVX512F__ -D__AVX512VL__ -D__AVX512BW__ -D__AVX512DQ__ -D__AVX512CD__", "",
                 needs=AVX2, before="avx512/immintrin.h")
 
@@ -77,7 +77,7 @@ MACHINES = {
     "x86-64-v4": Machine("", "-march=x86-64-v4 -mprefer-vector-width=512", "", "x86-64-v4",
                          needs="avx512f avx512bw avx512dq avx512vl avx512cd", instead=LOOPS),
     "riscv32": riscv32("-march=rv32imc -mabi=ilp32"),
-    "cortex-m0plus": cortex("m0plus", "mps2-an385", 0x21000000, ""),  # a Cortex-M3, which has its instructions
+    "cortex-m0plus": cortex("m0plus", "mps2-an385", 0x21000000, ""),  # runs on a Cortex-M3, which has all instructions of an M0+
     "cortex-m3": cortex("m3", "mps2-an385", 0x21000000, ""),
     "cortex-m4": cortex("m4", "mps2-an386", 0x21000000, "-mfloat-abi=hard -mfpu=fpv4-sp-d16"),
     "cortex-m7": cortex("m7", "mps2-an500", 0x60000000, "-mfloat-abi=hard -mfpu=fpv5-d16"),

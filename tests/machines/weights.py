@@ -1,5 +1,5 @@
-"""Constants of every type in every mode of --weights, on machines of both byte orders: their bytes as numpy has them, and
-products of packed panels. Where a mode cannot be right, the C compiler says so.
+"""Constants of every type in every mode of --weights, on machines of both byte orders: their bytes must be numpy's, also in products
+with packed panels. If a mode is impossible on a machine, the C compiler must say so.
 
 weights.py [MACHINE...]: prints what fails, then "weights: N passed, N failed"."""
 import os
@@ -69,7 +69,7 @@ def bits(kind, rng):
 
 
 def as_there(x, kind, big):
-    """The bytes of x in memory: packed elements fill bytes from the low bits up."""
+    """The bytes of x in the machine's memory; packed elements fill bytes from the low bits up."""
     width = {"int4": 4, "uint4": 4, "float4e2m1": 4, "int2": 2, "uint2": 2}.get(kind)
     if width:
         codes = x.view(np.uint8) if kind == "float4e2m1" else x.astype(int)
@@ -80,7 +80,7 @@ def as_there(x, kind, big):
 
 
 class Model:
-    """Outputs by the name of their kind: a constant for either value of the condition; then a product and a convolution."""
+    """Outputs, named after their kinds: of each type one of two constants, chosen by a condition; then a product and a convolution."""
 
     def __init__(self):
         rng = np.random.default_rng(3)

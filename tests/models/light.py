@@ -1,7 +1,7 @@
 """The nine classic image networks that the onnx wheel contains without weights, unchanged and with weights.
 
 Unchanged, every large weight is a ConstantOfShape, and the expected output is one repeated value, which tests only structure and
-capacity. So each is also built with seeded random weights in their place, ONNX Runtime being the reference."""
+capacity. So each is also built with random weights from a seed, with ONNX Runtime as the reference."""
 import functools
 import pathlib
 
@@ -46,11 +46,11 @@ def weighted(name):
     m.graph.node.extend(keep)
     used = {i for n in keep for i in n.input}
     weights = {w: shape for w, shape in weights.items() if w in used}
-    for listed in (m.graph.initializer, m.graph.input):     # less the weights, and shapes only ConstantOfShape read
+    for listed in (m.graph.initializer, m.graph.input):     # without the weights, and shapes that only ConstantOfShape read
         kept = [t for t in listed if t.name in used and t.name not in weights]
         del listed[:]
         listed.extend(kept)
-    m.ir_version = 4                                        # weights need not be inputs
+    m.ir_version = 4                                        # from IR version 4 on, weights need not be inputs
     x, shape = input_shape(m)
     feed = image(rng, *shape)
     for w, a in calibrate(m, {x: feed}, weights, rng).items():

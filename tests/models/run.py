@@ -1,7 +1,7 @@
 """Compiles and runs every real model and compares with ONNX Runtime: run.py [NAME...], shell patterns allowed.
 
-A line per model: the largest error as a part of the output's largest value, milliseconds of a call, arena and its lower
-bound in bytes, bytes of stack by gcc and the report's bound of them, seconds in onnxcc and in the C compiler. Then the counts.
+Prints a line per model: the largest error divided by the output's largest value, milliseconds of a call, arena and its lower
+bound in bytes, bytes of stack by gcc's figures and the report's bound, seconds of onnxcc and of the C compiler. Then the counts.
 TARGET: x86-64-v3 unless it is set."""
 import concurrent.futures
 import ctypes
@@ -23,15 +23,15 @@ POISON, MARGIN = 0xA5, 64
 
 
 class Caller:
-    """The shared object, called with numpy arrays."""
+    """Calls the shared object with numpy arrays."""
 
     def __init__(self, so, sizes, free):
-        """sizes: which of the interface the caller sets; free: the (input, axis) that each of those is."""
+        """sizes: for each size of the interface, whether the caller sets it; free: the (input, axis) of those that it sets."""
         self.call = ctypes.CDLL(str(so)).shim_run
         self.sizes, self.free = sizes, free
 
     def __call__(self, ins, wants):
-        """Outputs in the form of `wants`, and the time of the call; buffers are poisoned and guarded."""
+        """(outputs in the form of `wants`, time of the call); buffers are poisoned and guarded."""
         ins = [np.ascontiguousarray(x) for x in ins]
         bufs = [np.full(w.nbytes + 2 * MARGIN, POISON, np.uint8) for w in wants]
         pointers = [x.ctypes.data for x in ins] + [b.ctypes.data + MARGIN for b in bufs]
@@ -73,7 +73,7 @@ def data_sets(m, about, call):
 
 
 def stream(m, about, call):
-    """Plays stream.npz: state from call to call, every output compared."""
+    """Makes the calls of stream.npz, passes the state from call to call, and compares every output."""
     z = np.load(m.folder / "stream.npz")
     fed, state = ({k.split(":")[1]: z[k] for k in z if k.startswith(kind)} for kind in ("feed:", "state:"))
     fixed = {k.split(":")[1]: z[k] for k in z if k.startswith("fixed:")}
@@ -106,7 +106,7 @@ def free_dims(m, about):
 
 
 def one(name):
-    """In a process of its own: compiles, runs, prints the line."""
+    """In a process of its own: compiles a model, runs it, prints its line."""
     fetch.load_table()
     m = TABLE[name]
     about = json.loads((m.folder / "model.json").read_text())
@@ -132,7 +132,7 @@ def one(name):
 
 
 def known_failures():
-    """The lines "models/NAME  reason" of known.txt: they must fail, or leave the list."""
+    """The models in the lines "models/NAME  reason" of known.txt, which must fail."""
     lines = (pathlib.Path(__file__).parents[1] / "known.txt").read_text().splitlines()
     return {line.split()[0][len("models/"):] for line in lines if line.startswith("models/")}
 

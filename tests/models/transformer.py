@@ -1,4 +1,4 @@
-"""A sentence encoder of MiniLM's size and a small GPT with key/value cache, in the forms PyTorch's exporters write.
+"""A sentence encoder of MiniLM's size and a small GPT with key/value cache, in the forms that PyTorch's exporters write.
 
 ts14, ts17   the TorchScript exporter: Shape/Gather/Unsqueeze/Concat/Reshape chains, every scalar a Constant node;
              at opset 14 layer normalisation and GELU are spelt out, at 17 there is LayerNormalization
@@ -15,7 +15,7 @@ from common import Net, model, rng_of
 
 LIB, COMMON, MODULES = "pkg.onnxscript.torch_lib", "pkg.onnxscript.torch_lib.common", "pkg.transformer"
 
-LIBRARY = [     # in the manner of torch_lib's, by hand
+LIBRARY = [     # functions like torch_lib's, written by hand
     f"""<domain: "{COMMON}", opset_import: ["" : 18]>
     Rank (input) => (return_val) {{ shape = Shape (input)  return_val = Size (shape) }}""",
     f"""<domain: "{COMMON}", opset_import: ["" : 18, "{COMMON}" : 1]>
@@ -115,7 +115,7 @@ class Exported(Net):
         return self.scalar(list(values), np.int64)
 
     def sizes(self, x, like):
-        """The shape input of a Reshape of x: a number is itself, None the size of x at that place."""
+        """The shape input of a Reshape of x; None in `like` stands for the size of x at that place."""
         if not self.script:
             if sum(v is None for v in like) == 1 or self.style == "dynamo":
                 return self.ints(*[1 if v is None and i == 0 else -1 if v is None else v for i, v in enumerate(like)])
@@ -192,7 +192,7 @@ class Exported(Net):
         return self.view(self.op("Transpose", x, perm=[0, 2, 1, 3]), None, None, self.width)
 
     def module(self, kind, first, x):
-        """functions: turns the nodes made since `first` into a function called `kind`, and calls it."""
+        """In the form `functions`: makes a function called `kind` of the nodes since `first`, and calls it."""
         if self.style != "functions":
             return x
         body, self.nodes = self.nodes[first:], self.nodes[:first]
@@ -275,13 +275,13 @@ model("minilm_any_length", options=f"--dim batch=1 --dim sequence<={TOKENS}")(
     lambda: encoder("ts17", 1000, ((TOKENS, TOKENS), (9, 9), (1, 1), (40, 50))))
 
 
-# ---- the decoder: a prompt at once (no past), then token by token
+# ---- the decoder: the whole prompt at once (no past), then token by token
 
 GPT_LAYERS, GPT_WIDTH, GPT_HEADS, GPT_WORDS, GPT_CONTEXT = 4, 256, 8, 4096, 512
 
 
 def causal(net, now, past):
-    """Where position j may be seen from position i: bool [now, past + now]."""
+    """The causal mask, bool [now, past + now]: may position i attend to position j?"""
     total = net.op("Add", past, now)
     if net.style == "raw":
         step = net.op("CastLike", net.scalar(1.0), total)

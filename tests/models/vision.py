@@ -1,6 +1,6 @@
 """Image and sound classifiers written here: MobileNet V1 and V2, ResNet-8, -18 and -50, DS-CNN, an autoencoder.
 
-In the form of exporters in inference mode: batch normalisation already folded into the convolutions, ReLU6 as Clip."""
+In the form of exporters in inference mode: batch normalisation is folded into the convolutions, ReLU6 is Clip."""
 import numpy as np
 from onnx import numpy_helper
 

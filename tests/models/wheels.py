@@ -1,5 +1,4 @@
-"""Trained networks that PyPI packages carry: voice activity (silero-vad, faster-whisper), file types (magika), text in pictures
-(PP-OCR)."""
+"""Trained networks in PyPI packages: voice activity (silero-vad, faster-whisper), file types (magika), text in pictures (PP-OCR)."""
 import functools
 
 import numpy as np
@@ -11,7 +10,7 @@ from sound import speech
 
 wheel_file = functools.partial(wheel.wheel_file, CACHE)
 
-# ---- silero-vad: 32 ms of sound and the last 4 ms of the call before; the state goes from call to call
+# ---- silero-vad: a call takes 32 ms of sound, the last 4 ms of the previous call, and the state
 
 def windows(rate):
     """[calls, window + context] over one minute."""
@@ -42,7 +41,7 @@ def hears(i, wants):
 
 
 def silero(file, name, rate=16000, options="", const=(), sets="test", takes_rate=True, state_first=False, size=None):
-    """size: of the input, if it is less than a window and its context."""
+    """size: the length of the input, if it is less than a window and its context."""
     fixed = {"sr": np.array(rate, np.int64)} if takes_rate else {}
     start = np.zeros((2, 1, 128), np.float32)
 
@@ -61,7 +60,7 @@ def silero(file, name, rate=16000, options="", const=(), sets="test", takes_rate
 AT_16K, AT_8K = "--shape input=1,576 --shape state=2,1,128", "--shape input=1,288 --shape state=2,1,128"
 silero("silero_vad", "silero_vad", options=AT_16K, const=["sr"], sets="test bench")
 silero("silero_vad", "silero_vad_8k", 8000, options=AT_8K, const=["sr"])
-silero("silero_vad", "silero_vad_any_rate", options=AT_16K)          # the rate given at run time: If stays
+silero("silero_vad", "silero_vad_any_rate", options=AT_16K)          # the rate is known only at run time, so the If stays
 silero("silero_vad", "silero_vad_all_dims", options="--all-dims=1", size=224)     # the size that onnxcc takes instead of 1
 silero("silero_vad", "silero_vad_all_dims_8k", 8000, options="--all-dims=1", size=224)
 silero("silero_vad_16k_op15", "silero_vad_op15", options="--dim batch=1 --dim sequence=576", const=["sr"])
@@ -93,7 +92,7 @@ silero_sequence("silero_vad_sequence", f"--dim sequence_length={CHUNK}", "silero
 silero_sequence("silero_vad_faster_whisper", f"--dim seq_len={CHUNK}", "faster-whisper", "faster_whisper/assets/silero_vad_v6.onnx")
 
 
-# ---- magika: the first and the last 1024 bytes of a file, 256 where it is shorter
+# ---- magika: the first and the last 1024 bytes of a file, padded with 256
 
 TEXTS = [
     b"#include <stdio.h>\n\nint main(int argc, char **argv)\n{\n    printf(\"%d arguments\\n\", argc - 1);\n"

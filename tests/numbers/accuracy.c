@@ -1,6 +1,6 @@
 /* accuracy.c [STEP] - the largest error of every function of math.h, in units in the last place (ulp), as a table; fails
  * above 2. f32: every STEP-th bit pattern (default 1009; 1: all of them) against libm in double. f64: random bit patterns
- * and random numbers near 1 against libquadmath. Both: special values against Annex F by way of libm. */
+ * and random numbers near 1 against libquadmath. Both: special values against libm's, which follow Annex F. */
 #include <math.h>
 #include <quadmath.h>
 #include <stdio.h>
@@ -80,7 +80,7 @@ static uint64_t random_bits(void)
     s ^= s << 13, s ^= s >> 7, s ^= s << 17;
     return s;
 }
-/* A double of any size, or near 1, or a special one. */
+/* A double of any exponent, or near 1, or a special value. */
 static double random_double(int i)
 {
     /* clang-format off */
@@ -120,7 +120,7 @@ static void check32(const Function *f, uint32_t step)
             uint32_t b = (uint32_t)next;
             memcpy(&x[n], &b, 4);
         }
-        for (; n < BLOCK && extra < 512; n++, extra++) /* the special ones and their neighbours */
+        for (; n < BLOCK && extra < 512; n++, extra++) /* special values and their neighbours */
             x[n] = nextafterf((float)random_double((int)extra / 3), extra % 3 == 0   ? 0
                                                                     : extra % 3 == 1 ? INFINITY
                                                                                      : -INFINITY);

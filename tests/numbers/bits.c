@@ -1,5 +1,5 @@
-/* bits.c - checksums of the results of every function of math.h for many numbers: a line each. Built in several ways
- * and for several processors, it must print the same lines. NaNs count as equal. */
+/* bits.c - prints a checksum of the results of every function of math.h for many numbers, a line each. With every compiler,
+ * flag and processor it must print the same lines. NaNs count as equal. */
 #include <stdio.h>
 #include "math.h"
 
@@ -19,7 +19,7 @@ static uint64_t random_bits(void)
     return state;
 }
 
-/* Every second number of any size, the others between 2^-17 and 2^16. */
+/* Every second number has any exponent, the others are between 2^-17 and 2^16. */
 static void fill(f32 *x, f64 *y)
 {
     for (int i = 0; i < N; i++) {

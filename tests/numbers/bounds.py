@@ -1,7 +1,7 @@
-"""bounds.py [--table] [OPERATOR...] - the largest error of every operator that computes with floats: as a table beside
-ONNX Runtime's on the same inputs, or as tests, one for each operator and type, that fail where a bound is exceeded.
+"""bounds.py [--table] [OPERATOR...] - the largest error of every operator that computes with floats: with --table a table beside
+ONNX Runtime's errors on the same inputs, otherwise a test for each operator and type, which fails if a bound is exceeded.
 
-Our results are those of the compiler (the bits of code for generic) and, for float and double, in which shorter types are computed,
+onnxcc's results are those of the compiler (the bits of code for generic) and, for float and double, in which shorter types are computed,
 those of the emitted C for this processor.
 An error is in units in the last place of the exact result or, for sums and products, of the sum of the absolute values of
 their terms; the bound is 2 ulp for elementary functions, else the forward bound: half an ulp of the result and a half for
@@ -33,14 +33,14 @@ ROOT = pathlib.Path(__file__).parents[2]
 BUILD = ROOT / os.environ.get("B", "build")
 FOLDER = BUILD / "numbers" / "bounds"
 CC = os.environ.get("CC", "gcc").split()
-SHARES = 4  # models per type, which share the cases
+SHARES = 4  # models per type, among which the cases are divided
 np.seterr(all="ignore")
 
 STATE = "the inputs' products with W are stored in the model's type, which halves their memory"
 SUMS = "one sum runs over all products of a pass; shorter ones, of 512, took 2 % more time in a convolution of 64 channels"
 SCALAR = "ONNX Runtime calls the C library for one number after the other; ours runs in vectors"
 POLYNOMIAL = "another polynomial, as long as ONNX Runtime's; both are within 1"
-ORDER = "the same roundings in another order: the largest one falls elsewhere"  # of what is nearly as exact
+ORDER = "the same roundings in another order: the largest one falls elsewhere"  # for operators that are nearly as exact
 WHY = {
     ("RNN", "float16"): STATE,
     ("GRU", "float16"): STATE,
@@ -86,7 +86,7 @@ class Work:
 
 
 def model_of(works, values=None):
-    """(model, {input: array}): a node for each, with inputs and a result of its own. values: (inputs, type) instead of theirs."""
+    """(model, {input: array}): a node for each case, with inputs and a result of its own. values: (inputs, type) in place of the cases'."""
     nodes, given, held, results, feed, imports = [], [], [], [], {}, {"": 23}
     for i, w in enumerate(works):
         inputs, t = values[i] if values else (w.inputs, w.t)
@@ -107,7 +107,7 @@ def model_of(works, values=None):
 
 
 def admits(case, t):
-    """Does the operator compute with t? By its schema: the type of its result."""
+    """Does the operator compute with t? Decided by the type of its result in the schema."""
     if case.types is not None:
         return t in case.types
     kinds = onnx.defs.get_schema(case.op, case.version, case.domain)
@@ -124,7 +124,7 @@ def run(*command):
 
 
 def our_results(works, name):
-    """The results of the compiler, and of the emitted C, in a folder of that name."""
+    """The results of the compiler, and of the emitted C, computed in a folder of this name."""
     folder = FOLDER / name
     folder.mkdir(parents=True, exist_ok=True)
     model, feed = model_of(works)
@@ -164,7 +164,7 @@ TARGET = target()
 
 
 def runtime_result(w):
-    """ONNX Runtime's, or None when it does not have the operator in this type."""
+    """ONNX Runtime's result; None: it lacks the operator in this type."""
     o = onnxruntime.SessionOptions()
     o.intra_op_num_threads = o.inter_op_num_threads = 1
     o.log_severity_level = 4
@@ -181,14 +181,14 @@ def runtime_result(w):
 
 
 def ulp(x, t):
-    """The distance of the numbers of type t around x."""
+    """The distance between neighbouring numbers of type t at x."""
     f = ml_dtypes.finfo(t)
     _, e = np.frexp(np.abs(x))
     return np.ldexp(LONG(1), np.maximum(e - 1, int(f.minexp)) - int(f.nmant))
 
 
 def errors(got, want, size, case, t):
-    """(the largest error in ulp, the largest part of the bound that is used, where)"""
+    """(the largest error in ulp, the largest quotient of error and bound, where)"""
     f = ml_dtypes.finfo(t)
     got, largest = got.astype(LONG), LONG(f.max)
     beyond = largest + ulp(largest, t) / 2  # larger numbers are infinite

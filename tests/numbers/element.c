@@ -5,7 +5,7 @@
     X(f32) X(f64) X(i8) X(i16) X(i32) X(i64) X(u8) X(u16) X(u32) X(u64) X(b8) X(f16) X(bf16) X(f8e4m3fn)               \
     X(f8e4m3fnuz) X(f8e5m2) X(f8e5m2fnuz) X(f8e8m0) X(f4e2m1) X(f6e2m3) X(f6e3m2) X(i4) X(u4) X(i2) X(u2)
 
-/* load_t: every element as A; store_t: back, last element first, so that packed neighbours must survive. */
+/* load_t: every element as A; store_t: the reverse, last element first, so that packed neighbours must be preserved. */
 #define TYPE(t)                                                                                                        \
     void load_##t(const t *x, RT_ARITH_##t *y, idx n);                                                                 \
     void store_##t(const RT_ARITH_##t *x, t *y, idx n);                                                                \

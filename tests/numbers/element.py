@@ -1,7 +1,7 @@
 """element.py LIBRARY - element.h against ml_dtypes, numpy and the tables in ONNX's Cast documentation.
 
-Loads go over every bit pattern of the narrow types (16-bit ones too), stores over every value, every midpoint
-between neighbours, the floats beside both, and special values; all packings at odd lengths."""
+Loads are tested with every bit pattern of the types of up to 16 bits; stores with every value, every midpoint between neighbours, the
+floats beside both, and special values; all packings at odd lengths."""
 import ctypes
 import sys
 from fractions import Fraction
@@ -35,7 +35,7 @@ def call(name, x, dtype, count=None, size=None):
 
 
 def same(what, got, want, of=None):
-    """Equal bits, any NaN being as good as another."""
+    """Checks that the bits are equal; all NaNs count as equal."""
     global passed, failed
     got, want = np.asarray(got), np.asarray(want)
     if got.dtype != want.dtype:
@@ -164,7 +164,7 @@ def check_loads():
             if bits >= 8:
                 same("store(load) " + tag, back, memory, memory)
             else:
-                used = len(codes) * bits % 8  # the last byte's unused bits are left alone
+                used = len(codes) * bits % 8  # unused bits of the last byte are unchanged
                 mask = np.full(len(memory), 255, np.uint8)
                 mask[-1] = (1 << used) - 1 if used else 255
                 same("store(load) " + tag, back & mask, memory & mask)
@@ -201,12 +201,12 @@ def check_rounding():
         for name, saturate, mode in ways:
             want = rounded(x, dtype, bits, saturate, mode)
             same(name + "_f32", call(name + "_f32_v", x, np.float32), code_values(want, dtype, bits), x)
-            # doubles beside a double-rounding trap: a midpoint plus less than a float's half place
+            # doubles that rounding twice gets wrong: a midpoint plus less than half a unit of float
             d = np.concatenate([p, p * (1 + 2.0**-40), p * (1 - 2.0**-40)])
             d = d[~np.signbit(d)] if e8m0 else d
             want = rounded(d, dtype, bits, saturate, mode)
             same(name + "_f64", call(name + "_f64_v", d, np.float32), code_values(want, dtype, bits), d)
-        # rnd: as Cast, but infinities stay where there are some
+        # rnd: as Cast, but infinities stay, if the type has them
         y = call("round_" + tag, x, np.float32)
         want = rounded(x, dtype, bits, bits != 16)
         if tag == "f8e5m2":

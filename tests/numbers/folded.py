@@ -1,6 +1,6 @@
-"""folded.py BUILD FOLDER... - what the compiler folds has the bits that it computes at run time: each test in the folders with some
-of its inputs given as constants (all of them, and two draws) against the same without. Where a sum is taken, a constant may
-change the order of the additions: there results agree within the rounding of a sum."""
+"""folded.py BUILD FOLDER... - folding changes no bits: each test in the folders is evaluated with inputs as constants (all of them, and
+two random choices) and without. For operators that sum, a constant may change the order of the additions, so their results need only
+agree within the rounding of a sum."""
 import concurrent.futures
 import os
 import pathlib
@@ -18,7 +18,7 @@ from onnx import numpy_helper
 BUILD = pathlib.Path(sys.argv[1])
 SUMS = re.compile(r"Conv|Gemm|MatMul|Einsum|Attention|^Reduce(L|Log|Mean|Prod|Sum)|Normalization|Pool|GRU|LSTM|RNN|DFT|STFT|Softmax|"
                   r"CrossEntropy|Gradient|^Det$|Regressor|Classifier|^Normalizer$|CumSum")
-ROUNDINGS = 16  # of the largest result
+ROUNDINGS = 16  # the tolerance of sums, in roundings of the largest result
 
 
 def sums(graph):
@@ -28,7 +28,7 @@ def sums(graph):
 
 
 def evaluated(model, inputs, fixed, bounds=()):
-    """The results of the model with the inputs in `fixed` as constants, or the messages. Adds the bounds that messages suggest."""
+    """The results of the model with the inputs in `fixed` as constants, or the messages. Adds bounds that messages suggest."""
     with tempfile.TemporaryDirectory() as folder:
         for i, (_, file) in enumerate(x for x in inputs if x not in fixed):
             os.symlink(file, f"{folder}/input_{i}.pb")
@@ -45,7 +45,7 @@ def evaluated(model, inputs, fixed, bounds=()):
 
 
 def agree(want, got, rounded):
-    """Is it the same tensor; rounded: within the rounding of sums?"""
+    """Are the tensors equal or, if `rounded`, equal within the rounding of sums?"""
     if want.SerializeToString() == got.SerializeToString():
         return True
     w, g = numpy_helper.to_array(want), numpy_helper.to_array(got)
@@ -58,7 +58,7 @@ def agree(want, got, rounded):
 
 
 def compared(model):
-    """(inputs that are constant, what is wrong) of each comparison."""
+    """For each comparison: (the constant inputs, what is wrong)."""
     m = onnx.load(model, load_external_data=False)
     inputs = [(v.name, model.parent / "test_data_set_0" / f"input_{i}.pb") for i, v in enumerate(m.graph.input)]
     tensors = all(v.type.HasField("tensor_type") for v in [*m.graph.input, *m.graph.output])

@@ -1,5 +1,5 @@
-"""More of operators.py: images, recurrent layers, attention, losses, signals and ai.onnx.ml. What has no formula here is
-compared with ONNX's reference evaluator, where that computes in double when its inputs are double."""
+"""Cases as in operators.py: images, recurrent layers, attention, losses, signals and ai.onnx.ml. Operators without a formula here are
+compared with ONNX's reference evaluator, if that computes in double for double inputs."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ ML = "ai.onnx.ml"
 
 
 def windows(x, size):
-    """(..., h, w) to (..., h', w', size, size)"""
+    """The windows of images: (..., h, w) to (..., h', w', size, size)."""
     return np.lib.stride_tricks.sliding_window_view(x, size, axis=(-2, -1))
 
 
@@ -30,7 +30,7 @@ def conv_transpose(x, w):
 
 
 def separable(x, w):
-    """Every channel by itself."""
+    """A depthwise convolution."""
     y = np.einsum("nchwij,cij->nchw", windows(x, w.shape[2:]), w[:, 0])
     return y, np.einsum("nchwij,cij->nchw", windows(np.abs(x), w.shape[2:]), np.abs(w[:, 0]))
 
@@ -40,7 +40,7 @@ def average(x, size):
 
 
 def grid_sample(x, grid):
-    """Bilinear, corners aligned, nothing outside."""
+    """Bilinear, with aligned corners, zero outside."""
     h, w = x.shape[2:]
     u, v = (grid[..., 0] + 1) / 2 * (w - 1), (grid[..., 1] + 1) / 2 * (h - 1)
     i, j = np.floor(v).astype(int), np.floor(u).astype(int)
@@ -49,7 +49,7 @@ def grid_sample(x, grid):
         for dj in 0, 1:
             part = np.stack([x[n][:, np.clip(i[n] + di, 0, h - 1), np.clip(j[n] + dj, 0, w - 1)] for n in range(len(x))])
             weight = ((1 - np.abs(v - i - di)) * (1 - np.abs(u - j - dj)))[:, None]
-            y, size = y + part * weight, size + np.abs(part)  # the error of weights by the rounding of coordinates
+            y, size = y + part * weight, size + np.abs(part)  # the error of the weights caused by rounded coordinates
     return y, size * (h + w)
 
 
@@ -184,7 +184,7 @@ def cross_entropy(x, at, how):
 
 
 def transform(x, inverse=False):
-    """Over axis 1. Every result is a sum of all elements, rotated."""
+    """DFT over axis 1: every result is a sum of all elements, rotated."""
     z = x[..., 0] + (1j * x[..., 1] if x.shape[-1] > 1 else 0)
     y = np.fft.ifft(z, axis=1) if inverse else np.fft.fft(z, axis=1)
     size = np.sum(np.abs(z), 1, keepdims=True) / (x.shape[1] if inverse else 1)
@@ -200,7 +200,7 @@ def stft(x, step, window, _):
 
 
 def cosines(n, *factors):
-    """A window: sum factors[k] cos(2 pi k i / n)"""
+    """The window sum factors[k] cos(2 pi k i / n)."""
     i = np.arange(n).astype(LONG)
     return sum(f * np.cos(2 * PI * k * i / n) for k, f in enumerate(factors)), np.full(n, LONG(1))
 
@@ -294,7 +294,7 @@ def forest(x, leaves):
 
 
 def stumps(trees, leaves):
-    """The attributes of trees that ask whether x[0] <= 0."""
+    """The attributes of trees of one node, which tests x[0] <= 0."""
     ids = list(range(trees))
     return {
         "nodes_treeids": [t for t in ids for _ in range(3)], "nodes_nodeids": [0, 1, 2] * trees, "nodes_featureids": [0] * 3 * trees,

@@ -1,5 +1,5 @@
-"""moves.py BUILD - operators that only move elements move their bits: every pattern of types of up to 16 bits, NaNs and random
-patterns of wider ones; computed at run time, folded, and as C. Expected are numpy's moves of the same patterns as integers."""
+"""moves.py BUILD - operators that only move elements preserve their bits: every pattern of types of up to 16 bits, NaNs and random
+patterns of wider ones; at run time, folded, and as C. The expected results are numpy's moves of the same patterns as integers."""
 import ctypes
 import pathlib
 import subprocess
@@ -59,7 +59,7 @@ def body(elem):
 
 ROW = np.array([5, 0, 3, -1])
 MASK = np.array([[True], [False]] * (ROWS // 2))
-# operator: its inputs after x, its attributes, the same on the patterns
+# operator: its inputs after x, its attributes, the same move in numpy
 MOVES = {
     "Identity": ([], {}, lambda x: x),
     "Flatten": ([], {"axis": 0}, lambda x: x.reshape(1, -1, *x.shape[2:])),
@@ -111,7 +111,7 @@ def node(op, elem, y):
 
 
 def model(name, ops, folded):
-    """All the operators over x, which a caller gives or (folded) is an initializer."""
+    """A model of all the operators on x, which is an input or (folded) an initializer."""
     elem, codes = TensorProto.DataType.Value(name), patterns(name)
     ints = {i[0]: constant(*i) for op in ops for i in MOVES[op][0] if not isinstance(i, str)}
     ints.update(turns=constant("turns", 2), one=constant("one", 1), mask=helper.make_tensor("mask", TensorProto.BOOL, MASK.shape, MASK))

@@ -1,7 +1,6 @@
-# The numbers themselves: element.h against ml_dtypes, math.h against libquadmath, scalar.def against numpy; every operator
-# within its bound of the exact result; equal bits from every compiler; loops that vectorise; moved elements keep their bits;
-# folded values have the bits that are computed at run time.
-# STEP=1 tries every float (hours). O='Softmax Exp': the bounds of these operators alone.
+# Exactness: element.h beside ml_dtypes, math.h beside libquadmath, scalar.def beside numpy; the error of every operator is within its
+# bound; every compiler gives the same bits; loops vectorise; moved elements keep their bits; folding changes no bits.
+# STEP=1 tests every float (hours). O='Softmax Exp': only the bounds of these operators.
 # Parts: ir/scalar, passes/fold.
 TESTS += numbers
 NUMBERS = $(B)/numbers

@@ -18,10 +18,10 @@ rng = np.random.default_rng(0)
 @dataclasses.dataclass
 class Case:
     """One node. inputs: arrays, of which those of float64 stand for the type that is tested, and functions that make an
-    array of it; None: left out. exact: the results from the inputs in long double, or (results, sizes): each result is a
-    sum whose terms' absolute values add up to its size. None: ONNX's reference evaluator in double, all sizes the largest
-    result. steps: roundings that may go into a result, for the forward bound; 0: an elementary function, 2 ulp. stored: so
-    many of them are to the type itself, where that is shorter than what is computed with."""
+    array of it; None: left out. exact: a function from the inputs in long double to the results, or to (results, sizes): each
+    result is a sum whose terms' absolute values add up to its size. None: ONNX's reference evaluator in double, with the largest
+    result as every size. steps: the roundings in a result, for the forward bound; 0: an elementary function, 2 ulp. stored: how
+    many of these round to the type itself, if that is shorter than the one computed with."""
 
     op: str
     inputs: list
@@ -48,7 +48,7 @@ def bits_of(t):
 
 
 def everywhere(t):
-    """Numbers of every exponent and sign, the special ones, and more of those near 1: all there are in 16 bits."""
+    """Numbers of every exponent and sign, special values, and more numbers near 1; of 16-bit types all numbers."""
     if t.itemsize == 2:
         return np.arange(1 << 16, dtype=np.uint16).view(t)
     r = np.random.default_rng(1)
@@ -73,7 +73,7 @@ def within(low, high):
 
 
 def shuffled(seed):
-    """Some finite numbers in a random order, which depends on the seed: the elements of two such arrays make pairs."""
+    """Some finite numbers in a random order by the seed, so that the elements of two such arrays make pairs."""
 
     def make(t):
         x = everywhere(t)
@@ -116,7 +116,7 @@ def softplus(x):
 
 
 def erf_small(x):
-    """2 / sqrt(pi) exp(-x^2) sum (2 x^2)^k x / (2k + 1)!!: no term is negative."""
+    """2 / sqrt(pi) exp(-x^2) sum (2 x^2)^k x / (2k + 1)!!, whose terms have one sign."""
     term = total = x
     for k in range(1, 160):
         term = term * (2 * x * x / (2 * k + 1))
@@ -125,7 +125,7 @@ def erf_small(x):
 
 
 def erfc_large(x):
-    """The continued fraction, x >= 2; beyond 150 it is 0 in every type."""
+    """The continued fraction, for x >= 2; beyond 150 the result is 0 in every type."""
     x = np.minimum(x, 150)
     f = x
     for k in range(200, 0, -1):
@@ -181,7 +181,7 @@ def add_functions():
 
 
 def shaped(x, v):
-    """x sigmoid(v): an error of v, in ulp of it, is one of the result times v."""
+    """x sigmoid(v): a relative error of v causes one of the result that is v times as large."""
     y = x * sigmoid(v)
     return y, np.abs(y) * (1 + np.abs(v))
 
@@ -280,7 +280,7 @@ def add_products():
 
 
 def softmax(x):
-    """The rounding of x - max, in ulp of that, is one of the result times it."""
+    """The relative rounding error of x - max causes one of the result that is x - max times as large."""
     below = x - np.max(x, -1, keepdims=True)
     e = np.exp(below)
     y = e / np.sum(e, -1, keepdims=True)
@@ -304,8 +304,8 @@ def add_softmax():
 
 
 def normalised(x, axes, scale, bias, epsilon):
-    """(x - mean) / sqrt(variance + epsilon) scale + bias. Each x is rounded less the mean, which has an error of its own:
-    the size is that of both, and of what the variance, whose relative error counts by half, makes of the result."""
+    """(x - mean) / sqrt(variance + epsilon) scale + bias. The size has the rounding of x - mean, the error of the mean, and the effect of
+    the variance's relative error, half of which is in the result."""
     mean = np.mean(x, axes, keepdims=True)
     centred = x - mean
     inverse = 1 / np.sqrt(np.mean(centred * centred, axes, keepdims=True) + given(epsilon))

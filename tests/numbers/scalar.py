@@ -1,5 +1,5 @@
-"""scalar.py LIBRARY - the functions of scalar.def against numpy: integers exactly, with every edge that C leaves
-undefined; floats against formulas in double, within a few units in the last place."""
+"""scalar.py LIBRARY - compares the functions of scalar.def with numpy: of integers exactly, also where C leaves an operation undefined;
+of floats with formulas in double, within a few units in the last place."""
 import ctypes
 import math
 import sys
@@ -26,7 +26,7 @@ def call(name, t, *arg):
 
 
 def check(name, t, want, *arg, ulp=0.0, slack=0.0):
-    """want: expected values; floats may be off by `ulp` places, and by `slack` times one place of the first argument."""
+    """want: expected values; floats may differ by `ulp` units in the last place, and by `slack` units of the first argument's last place."""
     global passed, failed
     got = call(name, t, *arg)
     if got is None:
@@ -61,7 +61,7 @@ def wrap(v, t):
 
 
 def each(f, t, *arg):
-    """f on Python's integers, wrapped to type t."""
+    """f on Python's integers; results wrap to type t."""
     return np.array([wrap(int(f(*[int(a) for a in k])), t) for k in zip(*arg)], t)
 
 
@@ -115,7 +115,7 @@ def floats(t):
              "max": np.maximum, "fmod": np.fmod, "mod": np.mod}
     for name, f in exact.items():
         a, b = x, y
-        if name in ("min", "max"):  # which zero is not said
+        if name in ("min", "max"):  # the sign of a zero is not specified
             keep = ~((x == 0) & (y == 0))
             a, b = x[keep], y[keep]
         check(name, t, f(a, b), a, b)
@@ -168,7 +168,7 @@ def floats(t):
     u = np.clip(math.sqrt(2 / math.pi) * (d + 0.044715 * d**3), -1e4, 1e4)
     check("gelu_tanh", t, 0.5 * d * (1 + np.tanh(u)), w, ulp=4, slack=1)
     check("swish", t, d * sigmoid(a * d), w, al, ulp=4, slack=1)
-    near = d > -80  # beyond, exp(x) has lost digits
+    near = d > -80  # below, exp(x) loses digits
     check("mish", t, (d * np.tanh(np.maximum(d, 0) + np.log1p(np.exp(-np.abs(d)))))[near], w[near], ulp=4)
     small = np.abs(w) < 30
     w, d = w[small], d[small]

@@ -1,5 +1,5 @@
-"""vector.py CC FOLDER - a loop over every function of scalar.def and every conversion, compiled as the emitted code is:
-which ones does gcc vectorise? Those listed below may stay scalar; any other that does is a failure."""
+"""vector.py CC FOLDER - compiles a loop over every function of scalar.def and every conversion with the flags of emitted code, and checks
+which ones gcc vectorises. Those listed below may stay scalar; any other that does is a failure."""
 import pathlib
 import re
 import subprocess
@@ -10,14 +10,14 @@ runtime = pathlib.Path(__file__).parents[2] / "runtime-min"
 ARITH = ["f32", "f64", "i32", "u32", "i64", "u64"]
 STORAGE = ["f16", "bf16", "f8e4m3fn", "f8e4m3fnuz", "f8e5m2", "f8e5m2fnuz", "f8e8m0", "b8", "i8", "u8", "i16", "u16"] + ARITH
 
-# Loops, integer divisions, and conversions that AVX2 does not have (double to and from 64-bit integers).
+# Functions with loops, integer divisions, and conversions that AVX2 lacks (between double and 64-bit integers).
 SCALAR = {"fmod", "mod", "div_i32", "div_u32", "div_i64", "div_u64", "pow_i32", "pow_u32", "pow_i64", "pow_u64",
           "sin_f64", "cos_f64", "tan_f64", "cast_i64_f32", "cast_u64_f32"}
 
 
 def loops():
     yield '#include "rt.h"\n#include "math.h"\n'
-    # scalar.h tells of its functions through this hook
+    # scalar.h calls this hook for each of its functions
     arity = "#define GIVE_1(X, T) ((const X *)a)[i]\n#define GIVE_2(X, T) GIVE_1(X, T), b[i]\n" \
             "#define GIVE_3(X, T) GIVE_2(X, T), c[i]\n"
     yield arity
@@ -49,7 +49,7 @@ for line in dump.open():
     m = re.match(r";; Function loop_(\w+)", line)
     if m:
         at = m.group(1)
-        done[at] = True  # also if the loop became a copy
+        done[at] = True  # a loop that became a copy counts, too
     elif at and "couldn't vectorize loop" in line:
         done[at] = False
     elif at and "LOOP VECTORIZED" in line:

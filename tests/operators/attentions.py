@@ -1,4 +1,4 @@
-"""The operators of attention of the domain com.microsoft: every form of every input, in ONNX Runtime's results."""
+"""The attention operators of com.microsoft: every form of every input, with ONNX Runtime's results."""
 
 import numpy as np
 import onnxruntime
@@ -16,7 +16,7 @@ def normal(*shape):
 
 
 def positive(*shape):
-    """Positive values: sums of values of both signs may be as small as their rounding errors."""
+    """Positive values, since sums of values of both signs may be as small as their rounding errors."""
     return 0.5 + abs(normal(*shape))
 
 
@@ -25,7 +25,7 @@ def biases(width, v_width):
 
 
 def bits(*shape):
-    """A mask that leaves a key to every row: if all were masked, the scores plus -10000 would have too few digits to compare."""
+    """A mask that leaves every row a key: if all were masked, the scores plus -10000 would have too few digits to compare."""
     mask = rng.integers(0, 2, shape).astype(np.int32)
     mask[..., 0] = 1
     return mask
@@ -36,7 +36,7 @@ def ints(*v):
 
 
 def runtime(op, inputs, attrs, outputs, types=()):
-    """ONNX Runtime's results. The operators' own inference leaves some types open."""
+    """ONNX Runtime's results. types: those of outputs that the operator's inference leaves open."""
     names = [f"x{i}" if x is not None else "" for i, x in enumerate(inputs)]
     node = helper.make_node(op, names, [f"y{i}" for i in range(outputs)], domain=MICROSOFT, **attrs)
     given = [(n, np.asarray(x)) for n, x in zip(names, inputs) if n]
@@ -59,12 +59,12 @@ def add(c, name, op, inputs, attrs=None, *, outputs=1, like=None, types=(), size
 
 
 def shared(past, new, at):
-    """A buffer of past keys with room for more, after new ones were written to it."""
+    """A buffer of past keys, after new ones were written to its free part."""
     return np.concatenate([past[:, :, :at], new, past[:, :, at + new.shape[2]:]], 2)
 
 
 def open_sizes(inputs, *names):
-    """`names` of the first dimensions of every input, "" for fixed ones."""
+    """Names of the inputs' dimensions: a string per input, with a name for each dimension, empty if it is fixed."""
     names = [*names, *[""] * len(inputs)]
     return [tuple(n or None for n in of.split(",")) if of and x is not None else None for x, of in zip(inputs, names)]
 
@@ -111,7 +111,7 @@ def add_multi_head(c):
     for shape in (1, 1), (1, HEADS), (BATCH, 1), (BATCH, HEADS):
         inputs = [q, k, v, None, masks["keys"], normal(*shape, ROWS, KEYS)]
         add(c, f"added_{shape[0]}_{shape[1]}", op, inputs, heads, outputs=4)
-    # ONNX Runtime's processor code has no packed forms: the same as separate inputs
+    # ONNX Runtime's CPU provider lacks packed forms; they equal separate inputs
     apart = [f(BATCH, ROWS, WIDTH) for f in (normal, normal, positive)]
     packed = np.stack([x.reshape(BATCH, ROWS, HEADS, SIZE) for x in apart], 3)
     bias = biases(WIDTH, WIDTH)
@@ -122,7 +122,7 @@ def add_multi_head(c):
 
 
 def of_beams(past, beams):
-    """The past keys or values of the beams that they are from."""
+    """The past keys or values, taken from the beams that they belong to."""
     batch, width, _ = beams.shape
     return np.stack([np.stack([past[b // width * width + beams[b // width, b % width, t], :, t] for t in range(past.shape[2])], 1)
                      for b in range(batch * width)])
@@ -184,7 +184,7 @@ def add_packed_weights(c):
         for kind, mask in masks.items():
             for fill in {}, {"mask_filter_value": LOWEST}:
                 add(c, f"mask_{kind}_{causal}_{len(fill)}", op, [x, w, b, mask], {**attrs, **fill})
-        # that of Megatron, which ONNX Runtime has not on a processor: the rows after the past of a mask of all
+        # Megatron's mask, which ONNX Runtime's CPU provider lacks: a mask of all positions, of which the rows after the past are used
         if not causal:
             whole = bits(BATCH, 1, PAST + ROWS + 2, PAST + ROWS + 2)
             own = np.ascontiguousarray(whole[:, 0, PAST:PAST + ROWS, :PAST + ROWS])
@@ -271,7 +271,7 @@ def add_group(c):
     caches = {"cos_cache": normal(20, LONG // 2), "sin_cache": normal(20, LONG // 2)}
     rotary, sink = {"do_rotary": 1}, normal(QUERIES)
     some = {"softcap": 0.7, "scale": 0.4}
-    # the first rows of samples of other lengths; those after what is in a cache, which has room for them or not
+    # first rows, of samples of several lengths; rows after those in a cache, which has room for them or not
     for name, sizes in (("first", (2, 5, 5)), ("padded", (2, 5, 5, [3, 5])), ("one", (2, 1, 8, None, 7)), ("apart", (2, 1, 8, [4, 8], 7)),
                         ("room", (2, 1, 6, [1, 6], 9)), ("several", (1, 3, 7, None, 4)), ("several_room", (1, 3, 5, None, 7)),
                         ("anew", (2, 3, 3, None, 7)), ("nothing", (1, 4, 4, None, 0))):
@@ -290,7 +290,7 @@ def add_group(c):
             for window in 1, 2, 4:
                 inputs = group_inputs(*sizes, head_sink=sink)
                 add(c, f"{name}_window_{window}", op, inputs, {**GROUP, **some, "local_window_size": window}, outputs=3)
-        if name not in ("padded", "apart", "room"):  # there, some of ONNX Runtime's scores are not set
+        if name not in ("padded", "apart", "room"):  # in these, ONNX Runtime leaves some scores unset
             for mode in 1, 2:
                 attrs = {**GROUP, **some, "qk_output": mode, "local_window_size": 3}
                 bias = normal(batch, 1, rows, total)
@@ -300,14 +300,14 @@ def add_group(c):
                 add(c, f"{name}_scores_{mode}_open", op, inputs, attrs, outputs=4, sizes=group_sizes(inputs))
         half = [x.astype(np.float16) if x is not None and x.dtype == np.float32 else x for x in group_inputs(*sizes, **caches)]
         add(c, f"{name}_half", op, half, {**GROUP, **rotary, **some}, outputs=3)
-    # ONNX Runtime's processor code does not normalise queries and keys
+    # ONNX Runtime's CPU provider does not normalise queries and keys
     inputs = group_inputs(2, 5, 5, q_norm_weight=normal(LONG), k_norm_weight=normal(LONG), **caches)
     like = inputs[:14]
     for i, weight in (0, inputs[14]), (1, inputs[15]):
         x = inputs[i].reshape(2, 5, -1, LONG).astype(float)
         like[i] = (x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-3) * weight).reshape(inputs[i].shape).astype(np.float32)
     add(c, "normalised", op, inputs, {**GROUP, **rotary, "qk_norm_epsilon": 1e-3}, outputs=3, like=like)
-    # no new keys: they are those of another layer
+    # no new keys: the cache has another layer's
     for rows, total in (1, 6), (4, 4):
         inputs = group_inputs(1 if rows > 1 else 2, rows, total, past=7, **caches)
         inputs[1] = inputs[2] = inputs[1][:, :0]
@@ -326,7 +326,7 @@ def add_group(c):
 
 
 def add_sliding(c):
-    """A cache for a window: its rows beyond those that remain are not defined; 0 here."""
+    """A cache for a sliding window; its rows after the remaining ones are undefined, and 0 here."""
     op = "GroupQueryAttention"
     caches = {"cos_cache": normal(40, LONG // 2), "sin_cache": normal(40, LONG // 2)}
     for window, room in (4, 4), (3, 6), (2, 7):
@@ -346,7 +346,7 @@ def add_sliding(c):
 
 
 def bound(op, inputs, attrs):
-    """ONNX Runtime's results, where the cache, inputs 3 and 4, is written in place."""
+    """ONNX Runtime's results when the cache, inputs 3 and 4, is written in place."""
     kind = helper.np_dtype_to_tensor_dtype(inputs[0].dtype)
     given = {f"x{i}": np.array(x) for i, x in enumerate(inputs) if x is not None}
     node = helper.make_node(op, [f"x{i}" if x is not None else "" for i, x in enumerate(inputs)], ["y0", "y1", "y2"], domain=MICROSOFT, **attrs)
@@ -374,7 +374,7 @@ def block_layouts(count, blocks):
 
 
 def add_sparse(c):
-    """Samples of several lengths one by one: together ONNX Runtime reads scores that it did not set."""
+    """Samples of several lengths are run one by one: in a batch ONNX Runtime reads scores that it did not set."""
     op, room, block = "SparseAttention", 64, 16
     attrs = {**GROUP, "sparse_block_size": block}
     for layouts in 1, 2:
@@ -395,7 +395,7 @@ def add_sparse(c):
                         each.append(bound(op, own, {**attrs, **more}))
                     y = [np.concatenate(x) for x in zip(*each)]
                     if rows > 1:
-                        continue  # of rows after the end nothing is said
+                        continue  # rows after the end are undefined
                 name = f"microsoft_{op.lower()}_{layouts}_{batch}_{rows}_{'apart' if ends else total}_{k}"
                 sizes = open_sizes(inputs, "b,s,", "b,s,", "b,s,", "b,,,", "b,,,", "", "", "", "b")
                 for kind, of, consts in ("", None, (5, 6)), ("_open", sizes, () if k else (5, 6, 7)):

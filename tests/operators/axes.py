@@ -18,7 +18,7 @@ def normal(*shape):
 
 
 def sizes(image, kernel, strides, dilations, pads, auto="NOTSET", ceil=0):
-    """Outputs of every axis, and pads resolved."""
+    """(the output's sizes, the resolved pads)."""
     n = len(image)
     reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilations)]
     if auto.startswith("SAME"):
@@ -98,7 +98,7 @@ def add_convolutions(c):
     y = np.zeros_like(y)
     source, target = [slice(None)] * 2, [slice(None)] * 2
     for t, size, full in zip(total, y.shape[2:], whole.shape[2:]):
-        begin = -(-max(t, 0) // 2)  # not SAME_UPPER: the odd one at the beginning
+        begin = -(-max(t, 0) // 2)  # unlike SAME_UPPER, the odd one is at the beginning
         source.append(slice(begin, begin + size))
         target.append(slice(0, min(size, full - begin)))
     y[tuple(target)] = whole[tuple(source)]
@@ -229,8 +229,8 @@ def reference(op, version, inputs, **attrs):
 
 
 def cubic_at_border(x, grid, align):
-    """The border as elements of a larger image: ONNX's reference moves the place there first, unlike ONNX Runtime and what it
-    does itself with reads of zeros."""
+    """Cubic interpolation with border padding, by an image extended with its border elements. ONNX's reference instead clamps the
+    coordinate first, unlike ONNX Runtime, and unlike the reference itself with zero padding."""
     room, size = 7, np.array(x.shape[:1:-1])
     place = (grid + 1) / 2 * (size - 1) if align else ((grid + 1) * size - 1) / 2
     wide = np.pad(x, [(0, 0)] * 2 + [(room, room)] * 4, mode="edge").astype(float)

@@ -1,4 +1,4 @@
-"""Helpers for calls of operators: values of every type, and the register of calls."""
+"""Helpers for calls of operators: values of every type, and the registry of calls."""
 
 import dataclasses
 from typing import Callable
@@ -13,10 +13,10 @@ MAKERS = {}
 
 @dataclasses.dataclass
 class Call:
-    """One node. inputs: arrays, lists (sequences), None; consts: which of them the model holds; by: a function that computes the results
-    from the inputs in wider types, instead of the reference and the runtime; trust: use only this one of the two; formal: the inputs' types,
-    where they are not those of the schema; around: {name: (value, type)}, the model's values that its graphs read; before: nodes that
-    the model needs before it."""
+    """One node. inputs: arrays, lists (sequences), None; consts: the indices of inputs that are initializers; by: a function that computes
+    the results from the inputs in wider types, in place of the reference and the runtime; trust: only this one of these two is used;
+    formal: the inputs' types if they are not the schema's; around: {name: (value, type)}, outer values that its graphs read; before: nodes
+    that the model needs before it."""
 
     inputs: list
     attrs: dict = dataclasses.field(default_factory=dict)
@@ -31,7 +31,7 @@ class Call:
 
 
 def register(table, *names, domain=""):
-    """A decorator: the function is that of these operators in the table."""
+    """A decorator that registers the function for these operators in the table."""
     def put(f):
         for name in names:
             assert (domain, name) not in table, name
@@ -42,7 +42,7 @@ def register(table, *names, domain=""):
 
 
 def calls(*names, domain=""):
-    """The function makes calls of these operators: Cell -> Call."""
+    """A decorator: the function, Cell -> Call, makes calls of these operators."""
     return register(MAKERS, *names, domain=domain)
 
 
@@ -59,7 +59,7 @@ def element(t):
 
 
 def number(t):
-    """As TensorProto numbers it."""
+    """The type's number in TensorProto."""
     return TensorProto.DataType.Value(t.upper())
 
 
@@ -76,7 +76,7 @@ def is_float(t):
 
 
 def type_proto(x, t):
-    """The type of a value, of which t says what it is."""
+    """The TypeProto of value x of type t."""
     if kind_of(t) == "seq":
         shapes = {np.shape(v) for v in x or []}
         return helper.make_sequence_type_proto(helper.make_tensor_type_proto(number(element(t)), shapes.pop() if len(shapes) == 1 else None))
@@ -86,7 +86,7 @@ def type_proto(x, t):
 
 
 def data_proto(x, declared):
-    """The message of a value in a file."""
+    """The message that stores a value in a file."""
     if declared.type.HasField("optional_type"):
         of = onnx.OptionalProto.SEQUENCE if isinstance(x, list) else onnx.OptionalProto.TENSOR
         return numpy_helper.from_optional(x, declared.name, of)

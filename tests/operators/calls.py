@@ -1,4 +1,4 @@
-"""Calls of operators: elementwise, moving, filling, reducing, random; of graphs and containers."""
+"""Calls of operators: elementwise ones, moves, fills, reductions, random ones; operators with graphs; containers."""
 
 import ml_dtypes
 import numpy as np
@@ -118,7 +118,7 @@ def dropout(c):
 
 
 def exact(v, t):
-    """Does the type have this number?"""
+    """Can the type represent this number?"""
     if t == "string":
         return True
     if t == "bool":
@@ -478,7 +478,7 @@ def top_k(c):
     return Call([x, ints(2)], {"axis": 1}, consts=(1,), outputs=2, by=by)
 
 
-# ---- random: where only one result is possible ----------------------------------------------------------------------------
+# ---- random operators, with inputs for which only one result is possible ----------------------------------------------------------------------------
 
 
 @calls("RandomNormal", "RandomUniform")
@@ -529,14 +529,14 @@ def sample(t, at=0):
 
 
 def copies(name, t):
-    """A graph without inputs that outputs the outer value `name`."""
+    """A graph without inputs, whose output is the outer value `name`."""
     return helper.make_graph([helper.make_node("Identity", [name], [name + "_"])], name, [], [declare(name + "_", t)])
 
 
 @calls("If")
 def if_(c):
     t, one, other = c["V"], sample(c["V"]), sample(c["V"], 1)
-    if kind_of(t) == "seq" and c.version < 14:  # Identity had none
+    if kind_of(t) == "seq" and c.version < 14:  # Identity did not take sequences
         def graph(name):
             parts = [helper.make_node("SequenceConstruct", [name, name], [name + "_"])]
             return helper.make_graph(parts, name, [], [declare(name + "_", t)])

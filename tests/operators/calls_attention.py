@@ -1,4 +1,4 @@
-"""Calls of the operators of attention of the domain com.microsoft."""
+"""Calls of the attention operators of com.microsoft."""
 
 import numpy as np
 
@@ -33,7 +33,7 @@ def group_query(c):
     if t in ("uint8", "int8"):
         attrs.update(kv_cache_bit_width=4 if t == "uint8" else 8, k_quant_type="PER_TENSOR", v_quant_type="PER_TENSOR")
         size = 4 if t == "uint8" else 8
-    elif t != c["T"]:  # the same type
+    elif t != c["T"]:  # both must have the same type
         c.types["T"] = c.types["T_CACHE"] = t if t != "float" else c["T"]
     past = [c.x("T_CACHE", 2, 1, 4, size, low=1, at=k) for k in range(2)]
     scales = [np.array([0.5], np.float32)] * 2 if size == 4 or t == "int8" else []

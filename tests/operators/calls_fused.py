@@ -1,5 +1,5 @@
-"""Calls of the operators that ONNX Runtime's optimisers write; results by their formulas, in every type. cases.py compares with
-ONNX Runtime."""
+"""Calls of the operators that ONNX Runtime's optimisers write, in every type, with results by their formulas. cases.py has comparisons
+with ONNX Runtime."""
 
 import math
 
@@ -20,7 +20,7 @@ def fast_gelu(x):
 
 
 def layer_norm(x, scale, bias=None, epsilon=1e-5):
-    """The result, and the statistics."""
+    """(the result, the statistics)"""
     mean = x.mean(-1, keepdims=True)
     inverse = 1 / np.sqrt(((x - mean) ** 2).mean(-1, keepdims=True) + epsilon)
     return [(x - mean) * inverse * scale + (0 if bias is None else bias), mean, inverse]
@@ -91,7 +91,7 @@ def simplified_layer_norm(c):
     return Call([c.x("T", 2, 4), c.x("V", 4, at=1)], outputs=2, by=rms_norm)
 
 
-# ---- without a kernel in the CPU provider -----------------------------------------------------------------------------------
+# ---- operators that ONNX Runtime's CPU provider lacks -----------------------------------------------------------------------------------
 
 
 def swish(x):
@@ -293,7 +293,7 @@ def causal_conv(c):
 
 @calls("RelativePositionBias", domain=MICROSOFT)
 def relative_position_bias(c):
-    """Two queries: only the last one's first key is at distance 1, and in another bucket than the others."""
+    """Two queries: the distance 1, which has a bucket of its own, occurs only between the last query and the first key."""
     return Call([c.x("T", 2, 2), ints(2), ints(2)], {"max_distance": 4}, consts=(1, 2),
                 by=lambda x, *_: [x.reshape(2, 2)[:, [[0, 0], [1, 0]]][None]])
 
@@ -341,7 +341,7 @@ def upsample_in_blocks(c):
 
 @calls("ReorderInput", domain=NCHWC)
 def into_blocks(c):
-    """Beside a convolution that shows how many channels a block has."""
+    """With a convolution, from which onnxcc takes the number of channels in a block."""
     w = numpy_helper.from_array(np.ones((24, 4, 1, 1), np.float32))
     before = [helper.make_node("Constant", [], ["w"], value=w), helper.make_node("Conv", ["x0", "w"], ["more"], domain=NCHWC)]
     return Call([c.x("T", 1, 4, 1, 2)], before=before, by=lambda x: [np.pad(x, [(0, 0), (0, 4), (0, 0), (0, 0)])])

@@ -1,4 +1,4 @@
-"""Calls of operators: of networks, quantised ones, signals, texts, of the other domains."""
+"""Calls of operators of neural networks, quantised operators, signals, texts, and the other domains."""
 
 import struct
 
@@ -61,7 +61,7 @@ def max_unpool(c):
 def roi_align(c):
     rois = to_type(np.array([[0, 0, 2, 2], [1, 0, 3, 2]]), c["T1"])
     attrs = {"output_height": 2, "output_width": 2, "sampling_ratio": 2}
-    # the reference has the half pixel of version 16
+    # the reference implements the half pixel of version 16
     return Call([c.x("T1", 1, 1, 4, 4), rois, ints(0, 0)], attrs, trust="runtime" if c.version < 16 else "")
 
 
@@ -152,7 +152,7 @@ def layer_normalization(c):
     def by(x, s, b):
         m, d = x.mean(1, keepdims=True), 1 / np.sqrt(x.var(1, keepdims=True) + 1e-5)
         return [(x - m) * d * s + b, m, d]
-    of = c.inputs[1]  # version 1 is ONNX Runtime's: with a type of its own
+    of = c.inputs[1]  # version 1, ONNX Runtime's, has a type variable of its own here
     return Call([c.x("T", 2, 5), c.x(of, 5), c.x(of, 5, at=1)], {"stash_type": number(c["U"])}, outputs=3, by=by)
 
 

@@ -51,7 +51,7 @@ def uniform(low, high, *shape):
 
 
 def numbers(*shape):
-    """The same for an attribute: a list of floats."""
+    """Random numbers for an attribute: a list of floats."""
     return [float(v) for v in normal(*shape).ravel()]
 
 
@@ -68,9 +68,9 @@ class Cases:
         gradients.write_slopes(self, problem)
 
     def add(self, name, op, inputs, attrs=None, *, version, domain="", consts=(), outputs=1, by="runtime", sizes=None):
-        """One node. inputs: arrays, or None; consts: which of them the model holds; by: "runtime", "reference",
-        "double" (the reference, of floats as double), or the results themselves; sizes: for every input the names of its
-        run-time sizes, None for what is fixed."""
+        """Writes a test of one node. inputs: arrays, or None; consts: the indices of inputs that are initializers; by: "runtime",
+        "reference", "double" (the reference, with floats as doubles), or the results themselves; sizes: for every input the names
+        of its run-time sizes, None for fixed sizes."""
         names = [f"x{i}" if x is not None else "" for i, x in enumerate(inputs)]
         node = helper.make_node(op, names, [f"y{i}" for i in range(outputs)], domain=domain, **(attrs or {}))
         given, held, feed = [], [], {}
@@ -239,7 +239,7 @@ MODES = ["BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRA
 
 
 def random_trees(trees, depth, features, modes, missing=False):
-    """The nodes of version 1, and (tree, node) of all leaves."""
+    """(the attributes of version 1 for nodes, the (tree, node) of all leaves)"""
     nodes, leaves = [], []
 
     def grow(tree, left):
@@ -269,7 +269,7 @@ def with_leaves(attrs, kind, entries, **more):
 
 
 def quarters(rows, columns, missing=False):
-    """Numbers that often equal those of random_trees."""
+    """Multiples of 1/4, which often equal the split values of random_trees."""
     x = (rng.integers(-8, 9, (rows, columns)) / 4).astype(np.float32)
     if missing:
         x[rng.random(x.shape) < 0.2] = np.nan
@@ -338,7 +338,7 @@ def add_ensembles(c):
             for aggregate in 0, 1, 2, 3:
                 for missing in False, True:
                     if aggregate > 1 and 6 in modes:
-                        continue # ONNX Runtime refuses some sets, and the reference has another start
+                        continue # ONNX Runtime refuses some sets, and the reference starts at another node
                     x = quarters(12, 5, missing).astype(kind)
                     attrs = {**random_ensemble([m for m in modes if m != 5 or not missing], 3, kind, missing), "aggregate_function": aggregate}
                     name = f"ensemble_{np.dtype(kind).name}_{''.join(map(str, modes))}_{aggregate}_{int(missing)}"
@@ -412,7 +412,7 @@ def paeth(a, b, c):
 
 
 def pack(samples, depth):
-    """A row of samples as bytes, the first in the upper bits."""
+    """A row of samples packed into bytes, the first in the upper bits."""
     bits = "".join(format(s, f"0{depth}b") for s in samples)
     bits += "0" * (-len(bits) % 8)
     return bytes(int(bits[i : i + 8], 2) for i in range(0, len(bits), 8))
@@ -422,7 +422,7 @@ PASSES = (0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (
 
 
 def png(width, height, depth, color, interlaced, level, strategy, piece):
-    """A PNG, with every row filtered at random, and its pixels."""
+    """(a PNG whose rows have random filters, its pixels)"""
     parts = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[color]
     pixels = rng.integers(0, 1 << depth, (height, width, parts))
     pixels[height // 2 :] = np.arange(width)[:, None] % (1 << depth)
@@ -557,7 +557,7 @@ def add_contractions(c):
 
 
 def add_dimensions(c):
-    """Axes that cannot be merged."""
+    """Many axes that cannot be merged."""
     for rank in 5, 7, 10:
         x = normal(*(2 + (k % 3 == 0) for k in range(rank)))
         odd, axis = np.arange(1, rank, 2), rank // 2
@@ -592,7 +592,7 @@ def strings(*s):
 
 
 def add_open(c):
-    """An input that broadcasts to another, with run-time sizes that are 1 or the other's."""
+    """An input that broadcasts to another, whose run-time sizes are 1 or equal to the other's."""
     x, y = ("n", "m"), ("p", "q")
     for rows, columns in (1, 1), (1, 5), (3, 1), (3, 5):
         name, v = f"open_{rows}_{columns}", normal(rows, columns)
@@ -632,7 +632,7 @@ def add_strings(c):
         c.add(f"cast_string_{name}", "Cast", [text], {"to": onnx_type(x)}, version=13)
     c.add("cast_bool_string", "Cast", [np.array([[True, False]])], {"to": TensorProto.STRING}, version=21)
     c.add("cast_string_bool", "Cast", [strings("0", "1", "-3")], {"to": TensorProto.BOOL}, version=9)
-    # numbers for which ONNX Runtime, which prints eight digits, gives the same
+    # numbers of at most eight digits, since ONNX Runtime prints no more
     x = np.array([[0, -0.0, 1, -2.5, 1e7, 12345678], [1e8, 1e20, -np.inf, np.inf, np.nan, 16777216]])
     c.add("cast_double_string", "Cast", [x], {"to": TensorProto.STRING}, version=13)
     c.add("cast_float_string", "Cast", [x.astype(np.float32)], {"to": TensorProto.STRING}, version=9, sizes=[("n", "m")])
@@ -677,14 +677,14 @@ def add_strings(c):
 
 
 def packed(codes, bits):
-    """Rows of bytes, filled from the low bits up."""
+    """Rows of codes packed into bytes, from the low bits up."""
     each = 8 // bits
     wide = np.pad(codes, [(0, 0), (0, -codes.shape[1] % each)]).reshape(len(codes), -1, each)
     return (wide << np.arange(each) * bits).sum(2).astype(np.uint8)
 
 
 def add_packed(c):
-    """MatMulNBits. With g_idx, ONNX Runtime has no codes of 8 bits, reads those of 2 as of 4, and forgets packed zero points."""
+    """MatMulNBits. With g_idx, ONNX Runtime lacks codes of 8 bits, reads codes of 2 bits as 4 bits, and ignores packed zero points."""
     for bits in 2, 4, 8:
         for kind in "none", "packed", "float32", "float16":
             for g in "", "const", "given", "padded":

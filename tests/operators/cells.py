@@ -1,9 +1,9 @@
-"""Proves the support table: of every operator, every version, every type variable, every type that the table names, a node
-that uses it. FOLDER/cells/DOMAIN_OPERATOR_VERSION is a model with such nodes, each apart from the others. The expected
-results come from ONNX's reference evaluator and ONNX Runtime, or are written by hand: calls*.py. Prints what has no node.
+"""Tests the support table: for every version of every operator, a node for each type of each type variable in the table.
+FOLDER/cells/DOMAIN_OPERATOR_VERSION is a model of such nodes, which are independent of each other. The expected results come from ONNX's
+reference evaluator and ONNX Runtime, or are in calls*.py. Prints the types without a node.
 
 usage: cells.py FOLDER TABLE [PATTERN...]    (TABLE: what `onnxcc --list-ops=json` prints; does nothing when FOLDER is
-                                             complete; PATTERN: only these models, and every node in one of its own)
+                                             complete; PATTERN: only these models, with every node in a model of its own)
 """
 
 import fnmatch
@@ -34,7 +34,7 @@ PREFERRED = ("float", "int64", "double", "int32")
 
 
 def type_name(t):
-    """A type of a schema as cells have it: float, seq(float), optional(seq(float)). Maps stand for themselves."""
+    """The short form of a schema's type: float, seq(float), optional(seq(float)). Maps are unchanged."""
     return t.replace("tensor(float)", "float") if "map(" in t else t.replace("tensor(", "").replace(")", "", 1) if t.startswith(
         "tensor(") else inner(t)
 
@@ -45,7 +45,7 @@ def inner(t):
 
 
 def variables(row, schema):
-    """{type variable: its types}; those of the table, where containers are of everything that the schema has."""
+    """{type variable: its types} by the table, in which a container stands for all of the schema's containers of this kind."""
     found = {}
     for f in row["inputs"] + row["outputs"]:
         if f["variable"]:
@@ -65,14 +65,14 @@ def allowed(row, schema, variable, t):
 
 
 def formals(row, schema):
-    """Of inputs and outputs: a type, or a type variable."""
+    """For inputs and outputs: a type, or a type variable."""
     if schema is not None:
         return [[f.type_str if "(" not in f.type_str else type_name(f.type_str) for f in of] for of in (schema.inputs, schema.outputs)]
     return [[f["variable"] or f["types"][0] for f in row[of]] for of in ("inputs", "outputs")]
 
 
 class Cell:
-    """A node to be made: the types of the variables, which a call may change to compatible ones."""
+    """A node to be made: the types of the variables, which a call may replace by compatible ones."""
 
     def __init__(self, row, schema, types, of):
         self.domain, self.op, self.version = row["domain"], row["operator"], row["version"]
@@ -83,7 +83,7 @@ class Cell:
         return self.types[variable]
 
     def x(self, variable, *shape, low=-3, high=3, at=0):
-        """An input of this variable's type; at: other values than those of at - 1."""
+        """An input of this variable's type; inputs with different `at` have different values."""
         return call.values(self.types.get(variable, variable), shape, low, high, at)
 
     def type_of(self, formal):
@@ -104,7 +104,7 @@ def wide(x):
 
 
 def build(c, nodes, names, given, consts, results):
-    """The model; given and results: what its inputs and outputs hold, results None: unknown."""
+    """The model. given, results: the values of its inputs and outputs; results None: unknown."""
     declared = [helper.make_value_info(n, call.type_proto(x, c.type_of(t))) for n, x, t in given]
     held = [numpy_helper.from_array(x, n) for n, x in consts]
     outputs = [onnx.ValueInfoProto(name=y) if results is None else helper.make_value_info(y, call.type_proto(results[i], c.output_type(i)))
@@ -145,7 +145,7 @@ def agree(a, b):
 
 
 def expected(c, made, model, feed):
-    """The results and what went wrong."""
+    """(the results, what went wrong)"""
     if made.by is not None:
         return made.by(*(wide(x) for x in made.inputs)), ""
     a, why = by_reference(model, feed) if made.trust != "runtime" else (None, "")
@@ -159,7 +159,7 @@ def expected(c, made, model, feed):
 
 
 def make(c, made):
-    """(model, inputs, results) of a call; or an explanation why no evaluator computes it."""
+    """(model, inputs, results) of a call, or the reason why no evaluator computes it."""
     names = [f"x{i}" if x is not None else "" for i, x in enumerate(made.inputs)]
     formal = [c.inputs[min(i, len(c.inputs) - 1)] if c.inputs else None for i in range(len(names))]
     outputs = [(i, f"y{i}") for i in range(made.outputs)]
@@ -255,7 +255,7 @@ class Cells:
         of, parts, proven = variables(row, schema), [], set()
         of = {v: [t for t in types if "map" not in t] for v, types in of.items()}
         if not all(of.values()):
-            return  # maps: containers.py
+            return  # containers.py tests maps
         maker = call.MAKERS.get((row["domain"], op))
         wanted = {(v, t) for v in of for t in of[v]} or {("", "")}
         for v, types in [*assignments(of)] or [("", {})]:

@@ -86,7 +86,7 @@ LOOP = "<body = b (int64 i, bool go, {}) => (bool on, {}) {{ on = Identity(go) {
 
 def add_sequences(c):
     x, scalar = np.array([1.5, -2], np.float32), np.array
-    # positions known at run time only
+    # positions known only at run time
     for at in 0, 2, -3, 3:
         text = "g (seq(float[n]) s, float[n] x, int64 p) => (seq(float[n]) y) { y = SequenceInsert (s, x, p) }"
         add(c, f"insert_at_{at % 4}", text, [rows(2, 2, 2), x, scalar(at)])
@@ -99,7 +99,7 @@ def add_sequences(c):
         add(c, f"stack_{axis}", text, [rows(2, 2, 2, 2, columns=(3,))])
     text = "g (seq(float[n, 2, 3]) s) => (float[a, b, d] y) { y = ConcatFromSequence <axis = 0> (s) }"
     add(c, "join_lengths", text, [rows(2, 0, 3, columns=(2, 3))])
-    # a body for each element, whose shapes vary
+    # a body applied to each element, whose shapes vary
     text = """g (seq(float[n]) s, seq(float[m]) t, float[2] x) => (seq(float[k]) y, seq(int64[1]) z) {
         y, z = SequenceMap <body = b (float[n] e, float[m] g, float[2] w) => (float[k] f, int64[1] q)
             { f = Concat <axis = 0> (e, w, g) q = Shape (f) }> (s, t, x) }"""
@@ -180,7 +180,7 @@ def add_loops(c):
 
 
 def add_resized_loops(c):
-    """States of other sizes in every iteration."""
+    """States whose sizes change in every iteration."""
     head, x = '<ir_version: 9, opset_import: ["": 20]>', np.arange(6, dtype=np.float32).reshape(2, 3)
     for name, body in (
         ("longer", "f = CastLike (i, s) v = Add (x, f) t = Concat <axis = 0> (s, v)"),

@@ -112,7 +112,7 @@ def add_integers(c):
 
 
 def add_zeros(c):
-    """-0.0 keeps its sign where arithmetic does. (By these names the test compares signs.)"""
+    """-0.0 keeps its sign where arithmetic does. (In tests with these names signs of zeros are compared.)"""
     z = f(-0.0, 0.0)
     for op, version, result in (("Neg", 13, -z), ("Sqrt", 13, z), ("Floor", 13, z), ("Ceil", 13, z), ("Round", 11, z), ("Sin", 7, z),
                                 ("Tan", 7, z), ("Tanh", 13, z), ("Atan", 7, z), ("Asin", 7, z), ("Sinh", 9, z), ("Asinh", 9, z),
@@ -134,7 +134,7 @@ def add_zeros(c):
 
 
 def add_empty(c):
-    """Tensors without elements, and scalars; and fills with any value."""
+    """Tensors without elements, scalars, and fills with any value."""
     for k, value in enumerate((i(-(2**63)), i(0x6F6E6E7800000001), np.array([-0.0]), np.array([1.3e228]), np.array([1e228 - 1.3e228j]))):
         c.add(f"fill_{k}", "ConstantOfShape", [i(2, 300)], {"value": numpy_helper.from_array(value)}, version=20,
               by=[np.full((2, 300), value[0])])
@@ -208,7 +208,7 @@ def add_axes(c):
                 for keep in 0, 1:
                     result = x if noop else np.full((1, 1) if keep else (), value, F32)
                     if noop and name in ("L2", "LogSum", "LogSumExp", "SumSquare", "L1"):
-                        continue  # without axes the specifications disagree whether the elementwise part is applied
+                        continue  # specifications disagree whether the elementwise part is applied without axes
                     c.add(f"axes_{name}_{noop}_{'none' if axes is None else 'empty'}_{keep}", f"Reduce{name}", [x, axes],
                           {"noop_with_empty_axes": noop, "keepdims": keep}, version=version, consts=(1,), by=[result])
         c.add(f"axes_{name}_negative", f"Reduce{name}", [x, i(-1, -2)], {"keepdims": 0}, version=version, consts=(1,), by=[np.array(value, F32)])
@@ -233,7 +233,7 @@ def add_duplicates(c):
 
 
 def add_padding(c):
-    """Transposed convolution: SAME makes input * stride; output padding beside dilation. Pools: what counts in a mean."""
+    """Transposed convolution: SAME gives input * stride; output padding with dilation. Pools: which elements count in a mean."""
     x, w = np.arange(1, 4, dtype=F32).reshape(1, 1, 3), np.array([1, 10, 100], F32).reshape(1, 1, 3)
 
     def transposed(stride, before, length, spread=1):
@@ -256,12 +256,12 @@ def add_padding(c):
     attrs = {"kernel_shape": [3], "strides": [3], "pads": [1, 0], "ceil_mode": 1}
     c.add("padding_mean_counted", "AveragePool", [x], {**attrs, "count_include_pad": 1}, version=19, by=[f(1, 4).reshape(1, 1, 2)])
     c.add("padding_mean", "AveragePool", [x], attrs, version=19, by=[f(1.5, 4).reshape(1, 1, 2)])
-    # the second window passes the end: what lies beyond is neither padding nor counted
+    # the second window passes the end: elements beyond are neither padding nor counted
     c.add("padding_mean_ceil", "AveragePool", [x], {**attrs, "pads": [0, 0], "count_include_pad": 1}, version=19, by=[f(2, 4.5).reshape(1, 1, 2)])
 
 
 def add_slices(c):
-    """Bounds far outside, negative, with steps to INT_MIN."""
+    """Bounds far outside, or negative, with steps down to INT_MIN."""
     x = np.arange(5, dtype=F32)
     low, high = -(2**63), 2**63 - 1
     for k, (start, end, step, result) in enumerate((

@@ -1,5 +1,5 @@
-"""Every operator of the standard (--list-ops) has tests of its gradient, against difference quotients, with sizes that the model has and
-sizes that only the run knows; or onnxcc says that it has none, and where. Prints what is missing, then "gradients: N passed, M failed".
+"""Every operator of the standard (--list-ops) has tests of its gradient, compared with difference quotients, with fixed sizes and sizes
+known only at run time; or onnxcc says where there is no gradient. Prints what is missing, then "gradients: N passed, M failed".
 
 usage: differentiable.py FOLDER TABLE ONNXCC      (FOLDER: written by cases.py; TABLE: what `onnxcc --list-ops=json` prints)
 """
@@ -24,7 +24,7 @@ FLOATS = "float", "double"
 NUMBERS = {TensorProto.FLOAT: "float", TensorProto.DOUBLE: "double"}
 TRAINING = "ai.onnx.preview.training"
 
-# Models for operators without a call (calls*.py), or whose types would have a gradient; x is a map where the operator takes one.
+# Models of operators without a call (calls*.py), or whose call has types with a gradient; x is a map if the operator takes one.
 REFUSED = {
     "BitCast": "(float[4] x) => (float[4] dx) { t = Sin(x) y = BitCast <to = 1> (t)",
     "CastMap": "(float[2] x) => (float[1, 3] dx) { y = ai.onnx.ml.CastMap <map_form = \"SPARSE\", max_map = 3> (x)",
@@ -37,7 +37,7 @@ MAP = helper.make_map_type_proto(TensorProto.INT64, helper.make_tensor_type_prot
 
 
 def newest(table):
-    """{(domain, operator): its newest row} of the standard; where it was removed, the last row before."""
+    """{(domain, operator): its newest row} of the standard; of a removed operator, its last row."""
     rows = {}
     for row in sorted(table, key=lambda r: r["version"]):
         if row["domain"] in STANDARD and not row["removed"]:
@@ -78,14 +78,14 @@ def differentiated(model):
 
 
 def sizes_of(model):
-    """open: a size of an input is known only when the model runs; fixed: all are in the model. Of scalars: both."""
+    """"open": a size of an input is known only at run time; "fixed": the model has all sizes; both, if all inputs are scalars."""
     types = [v.type.sequence_type.elem_type if v.type.HasField("sequence_type") else v.type for v in model.graph.input]
     dims = [d for t in types for d in t.tensor_type.shape.dim]
     return {"open", "fixed"} if not dims else {"open"} if any(d.dim_param for d in dims) else {"fixed"}
 
 
 def covered(pattern):
-    """{(domain, operator): the types and the sizes of its tests} by the models that match."""
+    """{(domain, operator): the types and sizes of its tests}, from the models that match the pattern."""
     found = {}
     for path in glob.glob(pattern):
         model = onnx.load(path)
@@ -96,7 +96,7 @@ def covered(pattern):
 
 
 def lacking(row, tests, types):
-    """The tests of these types that an operator lacks; none if it has no gradient, because it lacks floats."""
+    """The tests with these types that an operator lacks; none for an operator without floats, which has no gradient."""
     of = kinds(row["inputs"]) and kinds(row["outputs"])
     if not of and row["operator"] != "If":
         return set()
@@ -107,11 +107,11 @@ def lacking(row, tests, types):
     return wanted - tests.get((row["domain"], row["operator"]), set())
 
 
-# ---- what has none says so ----------------------------------------------------------------------------------------------------
+# ---- operators without a gradient ----------------------------------------------------------------------------------------------------
 
 
 def called(row):
-    """A model of a node, from the calls of the operator: its gradient by its first input; None: there is no call."""
+    """A model of the gradient of one of the operator's calls, by its first input; None: there is no call."""
     import calls  # noqa: F401  pylint: disable=import-outside-toplevel
     import calls_attention  # noqa: F401
     import calls_network  # noqa: F401
@@ -142,7 +142,7 @@ def called(row):
 
 
 def refused(row, onnxcc):
-    """None: onnxcc says that there is no gradient, or that it is zero, and where; otherwise what it does."""
+    """None: onnxcc says where there is no gradient, or that it is zero; otherwise what it does instead."""
     op, text = row["operator"], REFUSED.get(row["operator"])
     if not row["inputs"]:
         return None

@@ -1,4 +1,4 @@
-"""What exporters write and ONNX Runtime runs, beyond the letter of the standard."""
+"""Models that exporters write and ONNX Runtime runs, although the standard does not allow them."""
 
 import numpy as np
 from onnx import helper
@@ -19,7 +19,7 @@ def numbers(n):
 
 
 def add_unused(c):
-    """Lists of coefficients that are longer than the sizes need: the first ones are used."""
+    """Lists of coefficients that are longer than needed, of which the first ones are used."""
     sizes = [("n", None)]
     for more in 3, 12:
         for post in "NONE", "LOGISTIC":
@@ -50,7 +50,7 @@ def trees(nodes, entries, kind, **more):
 
 
 def categories(tree, members, targets):
-    """A tree that compares a category with one member after the other; the branch of all equal ones is the same, as LightGBM's are."""
+    """A tree, as LightGBM writes it, that compares a category with one member after the other; all equal branches lead to the same node."""
     of = [(tree, 0, "BRANCH_EQ", 0, members[0], 1, 4), (tree, 1, "BRANCH_LEQ", 1, 0.25, 2, 3), (tree, 2, "LEAF", 0, 0.0, 0, 0),
           (tree, 3, "LEAF", 0, 0.0, 0, 0)]
     for i, member in enumerate(members[1:]):
@@ -73,7 +73,7 @@ def add_trees(c):
         attrs = trees(sum((p[0] for p in parts), []), sum((p[1] for p in parts), []), kind, **more)
         for version in 1, 3:
             c.add(f"shared_trees_{name}_{version}", op, [x], attrs, version=version, domain=ML, outputs=1 + (kind == "class"))
-    # with one target the first entry of a leaf counts (skl2onnx's decision_leaf writes one for each class), with several they are added
+    # with one target only the first entry of a leaf counts (skl2onnx's decision_leaf writes one for each class); with several, entries add up
     nodes = [(tree, node, mode, 1, 0.25, 1, 2) for tree in (0, 1) for node, mode in ((0, "BRANCH_LEQ"), (1, "LEAF"), (2, "LEAF"))]
     leaves = [(0, 1), (1, 2), (0, 2), (0, 1), (1, 1), (1, 1), (0, 1)]
     for op, kind, ids, more in (
@@ -87,7 +87,7 @@ def add_trees(c):
         attrs = trees(nodes, [(*leaf, i, 2.0**k) for k, (leaf, i) in enumerate(zip(leaves, ids))], kind, **more)
         name = f"{kind}_{len(more.get('classlabels_int64s', [0] * more.get('n_targets', 1)))}_{more.get('aggregate_function', ids[0])}"
         c.add(f"leaf_entries_{name}".lower(), op, [x], attrs, version=3, domain=ML, outputs=1 + (kind == "class"))
-    # every other node has two parents, and the number of ways to the leaves is 2^60
+    # every other node has two parents, so there are 2^60 ways to the leaves
     steps, nodes = 60, []
     for i in range(steps):
         ahead = 2 * i + 2
@@ -95,15 +95,15 @@ def add_trees(c):
     nodes += [(0, 2 * steps, "BRANCH_LT", 0, 3.0, 2 * steps + 1, 2 * steps + 2)] + [(0, 2 * steps + k, "LEAF", 0, 0.0, 0, 0) for k in (1, 2)]
     attrs = trees(nodes, [(0, 2 * steps + k, 0, float(k)) for k in (1, 2)], "target", n_targets=1)
     c.add("shared_trees_60", "TreeEnsembleRegressor", [x], attrs, version=3, domain=ML, by="reference")
-    # the root is the first node in the lists; others without a parent, and entries of inner nodes, are not used
+    # the root is the first node in the lists; other nodes without a parent, and entries of inner nodes, are ignored
     nodes = [(7, 3, "BRANCH_LEQ", 0, 3.0, 1, 2), (7, 0, "BRANCH_LEQ", 1, 0.5, 3, 2), (7, 1, "LEAF", 0, 0.0, 0, 0), (7, 2, "LEAF", 0, 0.0, 0, 0)]
     attrs = trees(nodes, [(7, 3, 0, 16.0), (7, 1, 0, 1.0), (7, 2, 0, 2.0), (7, 0, 0, 4.0)], "target", n_targets=1)
     c.add("trees_in_disorder", "TreeEnsembleRegressor", [x], attrs, version=3, domain=ML)
 
 
 def add_signals(c):
-    """A real signal as batch x length, as torch.stft is exported. The reference takes it with a third dimension of 1 only; ONNX
-    Runtime, which takes both, rounds what must be 0."""
+    """A real signal of shape batch x length, as torch.stft is exported. The reference requires a third dimension of 1; ONNX Runtime takes
+    both, but has rounding errors where the result must be 0."""
     def add_stft(name, signal, step, window, length, half, sizes=None):
         names = ["x", "k", "w" if window is not None else "", "n" if length is not None else ""]
         feed = {n: v for n, v in zip(names, [signal[..., None], np.array(step), window, length]) if n}
@@ -120,14 +120,14 @@ def add_signals(c):
 
 
 HEAD = '<ir_version: 8, opset_import: ["": 18]>'
-# torch's squeeze of an axis that may be 1: with other sizes the layer after it would have an operand of another rank.
+# torch's squeeze of an axis that may have size 1: with other sizes the next layer would get an operand of another rank.
 SQUEEZED = f"""{HEAD} g (float[n, 4, t] x, float[1, 12, 4] w, float[1, 12, 3] r) => (float[n, 3] y) {{
     shape = Shape <start = 2, end = 3> (x) one = Constant <value_ints = [1]> () is_one = Equal (shape, one) axis = Constant <value_ints = [2]> ()
     squeezed = If (is_one) <then_branch = t () => (float[p, q] a) {{ a = Squeeze (x, axis) }},
                             else_branch = e () => (float[p, q, s] b) {{ b = Identity (x) }}>
     first = Constant <value_ints = [0]> () steps = Unsqueeze (squeezed, first) scaled = Tanh (steps)
     all, last = LSTM <hidden_size = 3> (scaled, w, r) y = Squeeze (last, first) }}"""
-# Every reader takes both ranks: sizes, integers, graphs inside, a loop, a sequence; at the end the ranks agree.
+# Readers that take both ranks: sizes, integers, nested graphs, a loop, a sequence; at the end the ranks agree.
 READERS = f"""{HEAD} g (float[n, m] x, bool c, int64 turns) => (float[k] y, float sum, int64[a] sizes, float[u] z) {{
     zero = Constant <value_ints = [0]> () flat = Constant <value_ints = [-1]> () nil = Constant <value_float = 0.0> ()
     v = If (c) <then_branch = t () => (a) {{ rows = ReduceSum <keepdims = 0> (x, zero) a = Neg (rows) }}, else_branch = e () => (b) {{ b = Abs (x) }}>
@@ -142,7 +142,7 @@ READERS = f"""{HEAD} g (float[n, m] x, bool c, int64 turns) => (float[k] y, floa
     y = Reshape (d, flat)
     f = If (c) <then_branch = t3 () => (a3) {{ a3 = Concat <axis = 0> (v, ones) }}, else_branch = e3 () => (b3) {{ b3 = Sub (v, ones) }}>
     z = Reshape (f, flat) }}"""
-# One of the branches gives a rank that a later node cannot take (as scikit-learn's KNNImputer, where a whole row is missing).
+# One of the branches gives a rank that a later node cannot take (as in scikit-learn's KNNImputer, if a whole row is missing).
 DECIDED = f"""{HEAD} g (float[n, 3] x, float[n] old) => (float[n] y) {{
     nan = IsNaN (x) numbers = Cast <to = 7> (nan) last = Constant <value_ints = [1]> () zero = Constant <value_ints = [0]> ()
     missing = ReduceMin <keepdims = 0> (numbers, last) any = ReduceMax <keepdims = 0> (missing) none = Constant <value_int = 0> ()
@@ -155,7 +155,7 @@ DECIDED = f"""{HEAD} g (float[n, 3] x, float[n] old) => (float[n] y) {{
 
 
 def add_ranks(c):
-    """Branches of different rank: what reads their results has such ranks, too, until these agree, or a branch is impossible."""
+    """Branches of different rank: their readers' results differ in rank, too, until the ranks agree, or a branch is impossible."""
     add(c, "ranks_squeezed", SQUEEZED, [normal(5, 4, 1), normal(1, 12, 4), normal(1, 12, 3)])
     for taken in False, True:
         for turns in 0, 2:
@@ -166,7 +166,7 @@ def add_ranks(c):
 
 
 def add_labels(c):
-    """skl2onnx declares one label for a text pipeline, whatever the number of rows."""
+    """skl2onnx declares a single label for a text pipeline, although there is one for each row."""
     words = np.array(["One", "tWO", "", "four"], object)
     text = f"""{HEAD} g (string[n] x) => (string[1] y) {{
         lower = StringNormalizer <case_change_action = "LOWER", locale = "C"> (x) y = Identity (lower) }}"""
@@ -174,7 +174,7 @@ def add_labels(c):
         add(c, f"one_label_{n}", text, [words[:n]], [np.array(["one", "two", "", "four"][:n] or [""], object)])
 
 
-# Sizes that the exporter computed from an input's, beside those of the windows: each layer reshapes to them, and adds what came before.
+# Sizes that the exporter computed from an input's sizes, instead of the windows': each layer reshapes to them, and adds its input.
 STEPS = f"""{HEAD} g (float[n, 1, t] x, float[4, 1, 10] w, float[4, 4, 3] u) => (float[n, s, 4] y) {{{{
     narrow = Conv <kernel_shape = [10], strides = [5]> (x, w) v = Conv <kernel_shape = [3], strides = [2]> (narrow, u)
     rows = Shape <start = 0, end = 1> (x) length = Shape <start = 2, end = 3> (x) reach = Constant <value_ints = [-20]> ()
@@ -184,11 +184,11 @@ STEPS = f"""{HEAD} g (float[n, 1, t] x, float[4, 1, 10] w, float[4, 4, 3] u) => 
     {{layers}} y = Identity (y{{count}}) }}}}"""
 LAYER = """h{0} = Reshape (y{0}, heads) p{0} = Transpose <perm = [0, 1, 3, 2]> (h{0}) f{0} = Reshape (p{0}, flat) y{1} = Add (y{0}, f{0})
     """
-# Numbers that are computed from sizes; quotients round towards 0.
+# Numbers computed from sizes, whose quotients round towards 0.
 NUMBERS = f"""{HEAD} g (float[n, t] x, int64[6] by) => (int64[6] a, int64[6] b, int64[6] c, int64[6] d) {{
     t = Shape <start = 1> (x) nine = Constant <value_ints = [9]> () u = Sub (t, nine)
     k = Constant <value_ints = [4, 9, 10, -4, 1, -1]> () a = Div (u, k) b = Mod (u, k) c = Div (u, by) d = Mod (u, by) }}"""
-# Windows of four, after padding to a multiple of four, are shifted by two and back.
+# Windows of four elements, after padding to a multiple of four, are shifted by two and back.
 SHIFTED = f"""{HEAD} g (float[n, t] x) => (float[n, u] y) {{
     length = Shape <start = 1> (x) four = Constant <value_ints = [4]> () over = Mod (length, four) less = Sub (four, over) more = Mod (less, four)
     nothing = Constant <value_ints = [0, 0, 0]> () pads = Concat <axis = 0> (nothing, more) padded = Pad (x, pads)

@@ -1,5 +1,5 @@
-"""Operators that ONNX Runtime's optimisers write. Expected results are ONNX Runtime's where its CPU provider has the operator; for types
-that only its schemas have, those of the same node in float."""
+"""Operators that ONNX Runtime's optimisers write. Expected results are ONNX Runtime's if its CPU provider has the operator; for types that
+only the schemas have, those of the same node in float."""
 
 import numpy as np
 import onnx
@@ -161,11 +161,11 @@ def add_embeddings(c):
                 add(c, f"{name}_sizes", "EmbedLayerNormalization", inputs, consts=range(2, 7), outputs=3, sizes=sizes)
 
 
-# ---- operators that its CPU provider lacks: as those of ONNX that they stand for ----------------------------------------------------------
+# ---- operators that its CPU provider lacks: results of the ONNX operators that they replace ----------------------------------------------------------
 
 
 def by_plain(text, inputs):
-    """ONNX Runtime's results of a graph."""
+    """ONNX Runtime's results for a graph of ONNX's operators."""
     given = ", ".join(f"float[{','.join(map(str, x.shape))}] x{i}" for i, x in enumerate(inputs) if x is not None)
     model = onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["": 21, "com.microsoft": 1]> g ({given}) => (float[] y) {{ {text} }}""")
     model.graph.output[0].type.tensor_type.ClearField("shape")

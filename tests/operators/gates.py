@@ -1,5 +1,5 @@
 """Gates, streams and convolutions over time of com.microsoft, compared with ONNX Runtime; biases by position, which its CPU provider
-lacks, with their definitions."""
+lacks, compared with their definitions."""
 
 import numpy as np
 
@@ -107,7 +107,7 @@ def add_convolutions(c):
 
 
 def t5_bucket(far, both, buckets, max_distance):
-    """As in T5 (Raffel et al., 2019): buckets of one distance each, then of distances that grow by a factor."""
+    """T5's buckets (Raffel et al., 2019): of one distance each, then of ranges that grow by a factor."""
     start = 0
     if both:
         buckets //= 2
@@ -145,7 +145,7 @@ def silu(x):
 
 
 def experts(x, router, w1, b1, w2, gates, k):
-    """The mixture of the k most probable experts, by their probabilities; gates: the function between an expert's two products."""
+    """The mixture of the k most probable experts, weighted by their probabilities. gates: the function between an expert's two products."""
     p = np.exp(router - router.max(1, keepdims=True))
     p /= p.sum(1, keepdims=True)
     y = np.zeros(x.shape)

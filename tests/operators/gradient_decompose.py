@@ -1,5 +1,5 @@
-"""Models for gradients.py of operators that are decomposed before differentiation, and of corner cases of rules. As there: the shapes
-or contents of the inputs, the nodes that compute a result, and equivalent nodes if the reference does not support these."""
+"""Models for gradients.py of operators that are decomposed before differentiation, and of corner cases of rules, in the same form: the
+shapes or contents of the inputs, the nodes that compute a result, and equivalent nodes if the reference does not support these."""
 
 
 def constant(name, shape, values):
@@ -75,7 +75,7 @@ WORDS = {
     "unique_elements": ({"x": (2, 3)}, "o = Unique(x)", "o, p, q, r = Unique(x)"),
 }
 
-# of operators that compute in float: their inputs are
+# of operators that compute in float, with float inputs
 STEPS = "".join(f"""
     q{t} = Gather <axis = 1> (qs, t{t}) k{t} = Gather <axis = 1> (ks, t{t}) v{t} = Gather <axis = 1> (vs, t{t}) g{t} = Gather <axis = 1> (gs, t{t})
     b{t} = Gather <axis = 1> (bs, t{t}) e{t} = Exp(g{t}) d{t} = Mul(s{t}, e{t}) m{t} = MatMul(k{t}, d{t}) n{t} = Sub(v{t}, m{t}) r{t} = Mul(n{t}, b{t})
@@ -122,7 +122,7 @@ FLOATS |= {
                 "w = MatMul(u, c) y0 = Constant <value = double {0.3}> () o = Add(w, y0)"),
 }
 
-# name: the shapes, the input by which the first gradient is, the nodes
+# name: the shapes, the input that the first gradient is with respect to, the nodes
 TWICE = {
     "attention": ({"q": (1, 2, 2, 2), "k": (1, 1, 3, 2), "v": (1, 1, 3, 1), "m": (2, 3)}, "k", "o = Attention <softcap = 1.5> (q, k, v, m)"),
     "attention_causal": ({"q": (1, 2, 4), "k": (1, 2, 2), "v": (1, 2, 2)}, "q",

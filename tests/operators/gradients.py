@@ -1,4 +1,5 @@
-"""Gradient of small models of every kind, against difference quotients that ONNX's reference computes for the model before it."""
+"""Gradients of small models of every kind, compared with difference quotients, for which ONNX's reference computes the model without
+Gradient."""
 
 import copy
 import dataclasses
@@ -14,8 +15,8 @@ from gradient_decompose import FLOATS, TWICE, WORDS
 
 TYPES = {"d": "double", "f": "float", "l": "int64", "?": "bool"}
 
-# name: the shapes of the inputs, the nodes that compute a result, and equivalent nodes if the reference computes these only in float,
-# or not at all
+# name: (the shapes of the inputs, the nodes that compute a result, and equivalent nodes if the reference computes these only in float,
+# or not at all)
 ANGLES = ("c = Constant <value = double[1, 3, 2] {1, 0.5, -1, 0.3, 0.1, 0.9}> () "
           "e = Constant <value = double[1, 3, 2] {0, 2, 0.5, -0.3, 1, 0.25}> () ")
 LAYERS = {
@@ -68,7 +69,7 @@ LAYERS = {
     "einsum": ({"a": (3, 3), "b": (3, 2)}, "o = Einsum <equation = \"ii,ij->j\"> (a, b)"),
 }
 
-# Every direction and sequence separately, as the reference requires, or step by step.
+# Equivalents of recurrent layers: each direction and sequence separately, as the reference requires, or step by step.
 HALVES = "".join(f"{v}0, {v}1 = Split <num_outputs = 2> ({v}) " for v in ("w", "r", "b", "h", "c", "p"))
 TURNED = """from = Constant <value = int64[1] {-1}> () to = Constant <value = int64[1] {-9}> () axis = Constant <value = int64[1] {0}> ()
     back = Slice(x, from, to, axis, from) """
@@ -164,13 +165,13 @@ MOVES = {
 }
 
 
-# The inputs of operators whose sizes must be known when they are compiled, and the sizes of axes that must.
+# The inputs of operators whose sizes must be known at compile time, and sizes of axes that must be known.
 KNOWN_INPUTS = {"Conv": [1], "ConvTranspose": [1], "DeformConv": [1], "LSTM": [2], "GRU": [2], "RNN": [2], "Resize": [1, 2], "Upsample": [1]}
 KNOWN_SIZES = {"DFT": {1, 2}, "STFT": {1, 2}}
 
 
 def known_sizes(graph, inputs):
-    """Those inputs, by name, and sizes, of a graph."""
+    """The names of such inputs, and such sizes, of a graph."""
     def walk(nodes):
         for node in nodes:
             yield node
@@ -187,11 +188,12 @@ def known_sizes(graph, inputs):
 
 @dataclasses.dataclass
 class Problem:
-    """A model that computes a number, y, and its gradient with respect to its inputs. shapes: of the inputs, or their contents; nodes: those
+    """A model that computes a number, y, and its gradient with respect to its inputs. shapes: the inputs' shapes or contents; nodes: those
     that compute y; otherwise: equivalent nodes for the reference, or a function of the inputs. at: inputs whose gradient is taken at another
-    point, given by an input with 1 after its name. also: inputs without a gradient (tuples: sequences). place: where the Gradient node stands.
-    kind: the type of the inputs in the compiled model. twice: the sum of the sines of the gradient by this input is differentiated again.
-    sizes: {value here: name} of those known only at run time. declared: sizes of values inside. opset, ml: versions of the operators."""
+    point, which is an input with 1 after its name. also: inputs without a gradient (tuples: sequences). place: the graph around the Gradient
+    node. kind: the type of the inputs in the compiled model. twice: the sum of the sines of the gradient with respect to this input is
+    differentiated again. sizes: {size: name} of sizes known only at run time. declared: sizes of inner values. opset, ml: versions of the
+    operators."""
 
     name: str
     shapes: dict
@@ -211,15 +213,15 @@ class Problem:
         rng = np.random.default_rng(zlib.crc32(self.name.encode()))
         self.x = {k: rng.standard_normal(v) if isinstance(v, tuple) else np.array(v, np.float64) for k, v in self.shapes.items()}
         self.elsewhere = {k: rng.standard_normal(self.shapes[k]) for k in self.at}
-        self.known = set()  # inputs whose sizes must be known
+        self.known = set()  # inputs whose sizes must be known at compile time
         self.also = {k: list(v) if isinstance(v, tuple) else np.array(v) for k, v in (self.also or {}).items()}
 
     def feed(self):
-        """The inputs of the nodes, where the gradient is asked for."""
+        """The inputs of the nodes, at the point where the gradient is taken."""
         return {**self.x, **self.elsewhere, **self.also}
 
     def open(self):
-        """The same with sizes that only the run knows; None: there are none, or they have names already."""
+        """The same problem with sizes known only at run time; None: there are none, or they have names already."""
         if self.sizes is not None:
             return None
         known = known_sizes(self.forward().graph, {**self.x, **self.also})
@@ -229,7 +231,7 @@ class Problem:
         return p if values else None
 
     def listed(self, values):
-        """Inputs or outputs as a model declares them."""
+        """Declarations of inputs or outputs in a model's text."""
         sizes = self.sizes or {}
 
         def kind(v, known):
@@ -240,7 +242,7 @@ class Problem:
         return ", ".join(f"{kind(v, not self.known.isdisjoint((k, k[1:])))} {k}" for k, v in values.items())
 
     def text(self, nodes, kind):
-        """The nodes for inputs of this kind; where graphs inside declare sizes, with names for those that the run knows."""
+        """The nodes for inputs of this kind; declarations in inner graphs have names for sizes known only at run time."""
         if kind == np.float32 and self.kind == np.float64:
             nodes = re.sub(r"\bdouble\b", "float", re.sub(r"\b((?:\w*type|to) = )11\b", r"\g<1>1", nodes))
         if self.sizes:
@@ -258,7 +260,7 @@ class Problem:
         return self.parsed(max(self.opset, 27), f"({self.listed({**self.x, **self.also})}) => (double y) {{ {self.text(nodes or self.nodes, kind)} }}")
 
     def model(self, kind):
-        """The model to be compiled, and its inputs."""
+        """(the model to be compiled, its inputs)"""
         nodes, y = self.nodes, "y"
         if self.twice:
             y = "waves"
@@ -283,7 +285,7 @@ class Problem:
 
 
 def write_slopes(c, problem):
-    """Two tests, by difference quotients: of sizes that the model has, and of sizes that only the run knows."""
+    """Writes two tests with difference quotients: with fixed sizes, and with sizes known only at run time."""
     results = [d.astype(problem.kind) for d in problem.slopes()]
     for p in problem, problem.open():
         if p:
@@ -293,7 +295,7 @@ def write_slopes(c, problem):
 
 
 def add_gradient(c, *args, **how):
-    """c: what writes the tests of problems (cases.py, gradients_torch.py)."""
+    """Writes the tests of a problem. c: the writer of cases.py or gradients_torch.py."""
     c.differentiate(Problem(*args, **how))
 
 

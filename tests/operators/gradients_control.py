@@ -1,4 +1,4 @@
-"""Gradient through If, Loop and Scan, against difference quotients that ONNX's reference computes for the model before it."""
+"""Gradients through If, Loop and Scan, compared with difference quotients as in gradients.py."""
 
 import re
 
@@ -12,7 +12,7 @@ TURN = "last = Constant <value = int64[1] {-1}> () first = Constant <value = int
 PLACE = "zero = Constant <value = int64 {0}> () one = Constant <value = int64 {1}> () minus = Constant <value = int64 {-1}> () "
 NUMBERS = "three = Constant <value = int64 {3}> () four = Constant <value = int64 {4}> () "
 
-# name: the shapes of the inputs, the nodes that compute a result, further inputs, equivalent nodes for the reference
+# name: (the shapes of the inputs, the nodes that compute a result, further inputs, equivalent nodes for the reference)
 BRANCHES = {
     "if_both": ({"x": (2, 3), "w": (3,)}, POSITIVE + """o = If <then_branch = t () => (double[2, 3] a) { e = Mul(x, w) a = Tanh(e) },
                 else_branch = f () => (double[2, 3] b) { b = Sub(w, x) }> (c)"""),
@@ -217,5 +217,5 @@ def add_gradients_control(c):
     gradients.add_gradient(c, "twice_sequence", states, extra + nodes + WAVE, extra + nodes.replace(", , ", ", yes, ") + WAVE, (), turns, twice="x")
     for name, (shapes, nodes, *rest) in {**BRANCHES, **LOOPS, **SCANS, **SEQUENCES, **PLACES}.items():
         also, otherwise, *place = (*rest, *({}, nodes)[len(rest):])
-        otherwise = re.sub(r"\((\w+), , ", r"(\1, yes, ", otherwise or nodes)  # without a condition its loops have no iteration
+        otherwise = re.sub(r"\((\w+), , ", r"(\1, yes, ", otherwise or nodes)  # without a condition the reference's loops have no iteration
         gradients.add_gradient(c, name, shapes, extra + nodes + WAVE, extra + otherwise + WAVE, (), also, *place)

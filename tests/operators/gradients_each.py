@@ -1,5 +1,5 @@
-"""Gradients of operators one by one, as in gradients.py: elementwise ones, those whose gradient is zero, layers in other forms, classical
-models, optimizers, and operators of before version 10. The inputs are away from corners."""
+"""Gradients of operators one by one, as in gradients.py: elementwise operators, operators with a gradient of zero, other forms of layers,
+classical models, optimizers, and operators of versions before 10. The inputs are away from corners."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ TRAINING = "ai.onnx.preview.training."
 
 
 def between(low, high, *shape, at=0):
-    """Different numbers, none of them whole or half."""
+    """Different numbers between low and high, none of them a multiple of 1/2."""
     count = int(np.prod(shape))
     order = np.random.default_rng(at).permutation(count)
     return (low + (high - low) * (order + 0.43) / count).reshape(shape).tolist()
@@ -30,7 +30,7 @@ def sizes(name, *values):
     return f"{name} = Constant <value = int64[{len(values)}] {{{', '.join(map(str, values))}}}> () "
 
 
-# of one input: the operators with their attributes, and between which numbers it is
+# operators of one input, with their attributes; and the range of the input
 UNARY = {
     "Acos": (-0.9, 0.9), "Asin": (-0.9, 0.9), "Atanh": (-0.9, 0.9), "Acosh": (1.1, 4), "Log": (0.2, 3), "Sqrt": (0.2, 3), "Reciprocal": (0.3, 3),
     "Asinh": (-3, 3), "Atan": (-3, 3), "Cosh": (-2, 2), "Sinh": (-2, 2), "Tan": (-1.2, 1.2), "Erf": (-2, 2), "Relu": (-3, 3), "Sigmoid": (-3, 3),
@@ -41,7 +41,7 @@ UNARY = {
     "Celu <alpha = 0.6>": (-3, 3), "Shrink <lambd = 0.8>": (-3, 3), "Softmax <axis = 0>": (-2, 2), "LogSoftmax": (-2, 2), "LogSoftmax <axis = 0>": (-2, 2),
     "Flatten <axis = 0>": (-2, 2), "Trilu <upper = 0>": (-2, 2),
 }
-# The same whose gradient is zero where it exists: y depends on x otherwise, too.
+# Operators of one input whose gradient is zero where it exists; y also depends on x in another way.
 STEPS = ["Ceil", "Floor", "Round", "Sign", "Hardmax <axis = 0>", "EyeLike <k = 1>", ML + "Binarizer <threshold = 0.31>"]
 BINARY = {
     "PRelu": between(-0.5, 1, 4), "Add": between(-1, 1, 4), "Sub": between(-1, 1, 4), "Mul": between(-1, 1, 4), "Div": between(0.4, 3, 4),
@@ -53,7 +53,7 @@ BINS = [(0, [(0, 3), (3, 6)], [(0, 3), (2, 5)]), (1, [(2, 4), (3, 5)], [(1, 3), 
 
 
 def sliced_bins():
-    """MaxRoiPool of REGIONS by slices: of a whole image, with overlaps, and outside, where the maximum is 0."""
+    """MaxRoiPool of REGIONS by slices: a whole image, overlapping bins, and bins outside, whose maximum is 0."""
     nodes = sizes("over", 2, 3) + sizes("shape", 1, 2, 2, 2) + constant("none", (1, 2, 1, 1), [0, 0])
     for k, (image, rows, columns) in enumerate(BINS):
         names = []
@@ -144,7 +144,7 @@ LAYERS = {
                     "m = MelWeightMatrix <output_datatype = 11> (b, l, r, x, z) t = ReduceSum <keepdims = 0> (m) e = Div(x, z) o = Mul(t, e)"),
 }
 
-# of which some result is a float: so are the inputs
+# operators with float results, so with float inputs
 COEFFICIENTS = [0.7, -1, 2, 0.3, 0.5, -0.6, 0.2, 0.9, 0.4]
 IN_FLOAT = {
     "linear_regressor": ({"x": (2, 3)}, f"o = {ML}LinearRegressor <{listed('coefficients', COEFFICIENTS[:6])}, {listed('intercepts', [0.1, -0.4])}, "
@@ -168,7 +168,7 @@ IN_FLOAT = {
 }
 NODES = ("nodes_treeids = [0, 0, 0], nodes_nodeids = [0, 1, 2], nodes_featureids = [1, 0, 0], nodes_modes = [\"BRANCH_LEQ\", \"LEAF\", \"LEAF\"], "
          "nodes_truenodeids = [1, 0, 0], nodes_falsenodeids = [2, 0, 0], nodes_values = [0.5, 0.0, 0.0], ")
-# the version of ai.onnx.ml, the node; their results depend on which leaf x reaches
+# the version of ai.onnx.ml, the node; the result depends on the leaf that x reaches
 TREES = {
     "tree_ensemble": (5, "t = {}TreeEnsemble <nodes_splits = double[1] {{0.5}}, nodes_featureids = [1], nodes_modes = uint8[1] {{0}}, nodes_truenodeids = [0], "
                       "nodes_falsenodeids = [1], nodes_trueleafs = [1], nodes_falseleafs = [1], tree_roots = [0], leaf_targetids = [0, 0], "
@@ -187,7 +187,7 @@ OPTIMIZERS = {
        for mode in ("standard", "nesterov")},
 }
 
-# Operators of before version 10 of the standard, which the reference has not.
+# Operators of versions before 10, which the reference lacks.
 OLD = {
     "affine": ({"x": (2, 3)}, "o = Affine <alpha = 0.7, beta = 0.3> (x)", number("a", 0.7) + "p = Mul(x, a) " + number("b", 0.3) + "o = Add(p, b)"),
     "parametric_softplus": ({"x": (2, 3)}, "o = ParametricSoftplus <alpha = 0.7, beta = 1.3> (x)",
@@ -210,10 +210,10 @@ OLD = {
                  sizes("s", 0) + "k = Squeeze(g, s) z, u, c = Split <axis = 1, num_outputs = 3> (k) a = Sigmoid(u) b = Tanh(c) " + number("one", 1) +
                  "d = Sub(one, a) e = Mul(h, a) f = Mul(b, d) m = Add(e, f) keep = Constant <value = bool[2, 1] {1, 0}> () o = Where(keep, m, h)"),
 }
-# The same in other types, whose sums of these numbers are exact.
+# Problems in other types, in which sums of these numbers are exact.
 NUMBERED = constant("w", (3, 2, 2, 2), range(-11, 13)) + "s = Mul(o, w) y = ReduceSum <keepdims = 0> (s) "
 ROI_TYPES = {"float": 1, "half": 10, "bfloat16": 16}
-NEWER = {"Celu": 28, "Celu <alpha = 0.6>": 28, "swiglu": 28}  # versions of operators, instead of 27
+NEWER = {"Celu": 28, "Celu <alpha = 0.6>": 28, "swiglu": 28}  # operators of another version than 27
 
 
 def name_of(op):

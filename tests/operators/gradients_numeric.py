@@ -1,4 +1,4 @@
-"""Gradient by the scales and the region of Resize, and through the probabilities of SVMClassifier."""
+"""Gradients with respect to the scales and the region of Resize, and through the probabilities of SVMClassifier."""
 
 import numpy as np
 import onnx
@@ -9,8 +9,8 @@ import gradients
 WAVE = " wave = Sin(o) s = Mul(o, wave) y = ReduceSum <keepdims = 0> (s) "
 HOW = 'coordinate_transformation_mode = "{}"'
 
-# name: the shape of x, the scales of its last axes, the region, the node's attributes, the shape of its result. The scales are
-# exact in float, and no place is an element's, where linear has a corner.
+# name: (the shape of x, the scales of its last axes, the region, the node's attributes, the shape of its result). The scales are exact
+# in float, and no sample is at an element, where linear interpolation has a corner.
 RESIZED = {
     **{f"{mode}_{how}": ((1, 2, 5, 4), (1.3125, 0.6875), (), f'mode = "{mode}", {HOW.format(how)}', (1, 2, 6, 2)) for mode in ("linear", "cubic")
        for how in ("half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric")},
@@ -48,8 +48,8 @@ def add_resized(add):
 
 
 class Contest:
-    """SVMClassifier with probabilities and this number of classes: its attributes and, in double, its results, by the formulas of LIBSVM
-    with the exact solution of the system that LIBSVM solves approximately by iteration."""
+    """SVMClassifier with probabilities and this number of classes: its attributes and, in double, its results, by LIBSVM's formulas, with
+    the exact solution of the system that LIBSVM solves by iteration."""
 
     def __init__(self, rng, classes, post):
         def numbers(*shape):
@@ -93,7 +93,7 @@ class Contest:
 
 def add_contests(add):
     for classes, post in [(2, "NONE"), (3, "NONE"), (4, "NONE"), (2, "LOGISTIC"), (3, "SOFTMAX"), (3, "SOFTMAX_ZERO"), (3, "PROBIT")]:
-        rng = np.random.default_rng([1, classes]) # its own: near 1/2 the float of PROBIT is coarse
+        rng = np.random.default_rng([1, classes]) # a generator of its own, as PROBIT in float is coarse near 1/2
         contest, x = Contest(rng, classes, post), rng.standard_normal((3, 2)).astype(np.float32)
         node = f"l, z = ai.onnx.ml.SVMClassifier <{contest.attributes()}> (x) "
         head = '<ir_version: 9, opset_import: ["": 19, "ai.onnx.ml": 1]> g'

@@ -1,4 +1,4 @@
-"""Gradient of small models with run-time sizes, against difference quotients as in gradients.py."""
+"""Gradients of small models with run-time sizes, compared with difference quotients as in gradients.py."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from gradients import LAYERS, add_gradient
 
 WAVE = " wave = Sin(o) s = Mul(o, wave) y = ReduceSum <keepdims = 0> (s) "
 
-# Models of gradients.py: the names of run-time sizes, by their values there.
+# Models of gradients.py: {value of a size there: its name}.
 SIZES = {
     "conv_weights_of_groups": {4: "c", 5: "h"}, "conv_transpose_same": {1: "n", 4: "h"}, "conv_transpose_groups": {5: "h"},
     "max_pool": {2: "n", 3: "c", 5: "h", 6: "v"}, "average_pool": {2: "n", 3: "c", 5: "h", 6: "v"}, "average_pool_pads": {1: "n", 2: "c", 7: "h"},
@@ -15,7 +15,7 @@ SIZES = {
     "global_pools": {3: "c", 4: "h", 2: "v"}, "lrn": {5: "n"}, "col2im": {2: "n", 8: "c", 6: "blocks"},
 }
 LARGER = "p = ConvTranspose(x, w) e = Constant <value = int64[6] {{0, 0, 0, 0, 0, {}}}> () o = Pad(p, e)"
-# name: the same, the shapes of the inputs, the nodes that compute a result, and equivalent nodes
+# name: (names as above, the shapes of the inputs, the nodes that compute a result, equivalent nodes)
 OPEN = {
     "conv": ({7: "h", 8: "v", 5: "n"}, {"x": (5, 3, 7, 8), "w": (4, 3, 2, 3), "b": (4,)},
              "o = Conv <strides = [2, 3], pads = [1, 0, 2, 1], dilations = [2, 1]> (x, w, b)"),

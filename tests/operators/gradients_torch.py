@@ -1,8 +1,8 @@
-"""Writes tests of gradients whose expected results are those of torch's autograd, in the form of the official tests: the problems of
-gradients*.py, in float and double, with sizes that the model has and sizes that only the run knows.
+"""Writes tests of gradients with the expected results of torch's autograd, in the form of the official tests: the problems of
+gradients*.py, in float and double, with fixed sizes and with sizes known only at run time.
 
-usage: gradients_torch.py FOLDER TABLE     (does nothing when FOLDER is complete; TABLE: what `onnxcc --list-ops=json` prints, of which each
-                                            operator with a gradient must have tests)
+usage: gradients_torch.py FOLDER TABLE     (does nothing when FOLDER is complete; TABLE: what `onnxcc --list-ops=json` prints: each operator
+                                            in it that has a gradient must have tests)
 """
 
 import json
@@ -31,7 +31,7 @@ from message import write_test
 PROBLEMS = gradients_control, gradients_each, gradients_numeric, gradients_open
 NOT_WRITTEN = {"ConstantFill": "its result is constant"}
 
-# Problems for which torch's derivative is another one, with the reason.
+# Problems for which torch computes another derivative, with the reason.
 OTHERS = {
     "det_singular": "torch.linalg.det has gradients of invertible matrices",
     "det_of_zeros": "torch.linalg.det has gradients of invertible matrices",
@@ -39,7 +39,7 @@ OTHERS = {
 
 
 def differentiated(problem, kind):
-    """The gradient, by torch."""
+    """The gradient, computed by torch."""
     def to(v):
         if isinstance(v, list):
             return [to(e) for e in v]
@@ -63,7 +63,7 @@ class Cases:
         self.folder, self.count = folder, 0
 
     def differentiate(self, problem):
-        """A test for each type that the operators have, and for sizes that the model has or that only the run knows."""
+        """Writes tests for each type that the operators have, with fixed sizes and with sizes known only at run time."""
         for kind in (np.float32,) if problem.kind == np.float32 else (np.float64, np.float32):
             if problem.name in OTHERS:
                 continue

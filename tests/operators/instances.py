@@ -1,4 +1,4 @@
-"""Kernels in types that no other test calls at run time; the expected results are written here, or ONNX Runtime's."""
+"""Kernels in types in which no other test calls them at run time; the expected results are written here, or ONNX Runtime's."""
 import ml_dtypes
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
@@ -15,7 +15,7 @@ def add_instances(c):
 
 
 def add_moves(c, rng):
-    """Elements of every size: axes that cannot be merged, parts of sequences, splats."""
+    """Elements of every size: axes that cannot be merged, parts of sequences, fills."""
     kinds = {"u8": np.uint8, "f16": F16, "string": object, "i4": ml_dtypes.int4, "u2": ml_dtypes.uint2}
     for name, kind in kinds.items():
         x = rng.integers(0, 4, (2, 3, 2, 3, 2, 3))
@@ -45,7 +45,7 @@ def add_sizes(c, rng):
 
 
 def attention(q, k, v, state, rule):
-    """One head after the other, one time after the other: S += k v^T (delta: k (v - k S)^T); y = q S."""
+    """Head by head, step by step: S += k v^T (delta: k (v - k S)^T); y = q S."""
     y, state = np.zeros(v.shape), state.astype(F64)
     for b in range(len(q)):
         for h in range(state.shape[1]):
@@ -113,7 +113,7 @@ def add_limits(c, rng):
 
 
 def add_trees(c, rng):
-    """More features than 16 bits can index."""
+    """Trees with more features than 16 bits can index."""
     far = 40000
     for kind in F32, F64:
         nodes = {"nodes_treeids": [0] * 3, "nodes_nodeids": [0, 1, 2], "nodes_modes": ["BRANCH_LEQ", "LEAF", "LEAF"],

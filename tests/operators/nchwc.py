@@ -1,5 +1,5 @@
-"""The domain com.microsoft.nchwc: models as ONNX Runtime's optimiser makes them, in blocks of 8 and of 16 channels, whatever this
-processor has. The results are ONNX Runtime's, of the same operators of ONNX."""
+"""The domain com.microsoft.nchwc: models as ONNX Runtime's optimiser writes them, in blocks of 8 and of 16 channels, on any processor.
+The results are ONNX Runtime's for the equivalent operators of ONNX."""
 
 import os
 import tempfile
@@ -19,12 +19,12 @@ def numbers(*shape):
 
 
 def filled(x, axis, block):
-    """x, with zeros up to a whole block along the axis."""
+    """x, padded with zeros to whole blocks along the axis."""
     return np.pad(x, [(0, -n % block if k == axis else 0) for k, n in enumerate(x.shape)])
 
 
 def blocked(w, block, group=1):
-    """Weights (O, I, H, W) as the optimiser reorders them, under a shape with whole blocks."""
+    """Weights (O, I, H, W) in the optimiser's order, with a shape of whole blocks."""
     outputs, inputs, *kernel = (w := filled(w, 0, block)).shape
     if inputs >= block and not group == outputs > 1:
         w = filled(w, 1, block)
@@ -35,7 +35,7 @@ def blocked(w, block, group=1):
 
 
 class Net:
-    """Nodes of ONNX and, beside them, the same in blocks."""
+    """A graph of ONNX's operators and the equivalent one in blocks."""
 
     def __init__(self, block):
         self.block, self.plain, self.blocks, self.held = block, [], [], {}
@@ -57,7 +57,7 @@ class Net:
         self.blocks.append(helper.make_node("ReorderOutput", [x], [y], domain=NCHWC, channels=self.channels[x], channels_last=int(last)))
 
     def conv(self, x, w, bias=True, add="", activation="", params=(), **attrs):
-        """x: in blocks, or fewer channels than a block."""
+        """Adds a convolution. x: in blocks, or with fewer channels than a block."""
         y, group = self.name(), attrs.get("group", 1)
         b = numbers(w.shape[0]) if bias else None
         self.plain_held[f"{y}_w"], self.held[f"{y}_w"] = w, blocked(w, self.block, group)
@@ -163,7 +163,7 @@ def add_pools(c, block):
 
 
 def add_orders(c, block):
-    """Channels last around the blocks; other operators between."""
+    """Channels last before and after blocks; other operators between them."""
     for inside in False, True:
         for outside in False, True:
             net = Net(block)
@@ -180,7 +180,7 @@ def add_orders(c, block):
 
 
 def add_saved(c):
-    """What ONNX Runtime saves on this processor."""
+    """A model that ONNX Runtime has saved for this processor."""
     net = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 17]> g (float[2, 3, 16, 20] x) => (float[2, 24, 1, 1] y)
         <float[24, 3, 3, 3] w1, float[24] b1, float[24, 1, 3, 3] w2, float[40, 24, 1, 1] w3, float[24, 40, 1, 1] w4, float[24] m, float[24] v> {
         a = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x, w1, b1)  b = BatchNormalization (a, b1, m, m, v)  c = Relu (b)

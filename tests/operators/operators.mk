@@ -1,5 +1,5 @@
-# Operators beyond the official tests: onnxcc's own cases, against ONNX Runtime or, where that lacks an operator, ONNX's reference.
-# O='own_dft* own_svm*': only these, in detail; as C: every OWN_EVERY-th; W as for the official tests.
+# Operators beyond the official tests: onnxcc's own cases, compared with ONNX Runtime or, if that lacks an operator, with ONNX's
+# reference. O='own_dft* own_svm*': only these, in detail; every OWN_EVERY-th also as C; W as for the official tests.
 TESTS += operators
 OWN_EVERY ?= 24
 test-operators: setup $(B)/suite/run $(B)/suite/call $(B)/suite/call-sanitized $(B)/include/onnxcc
@@ -7,15 +7,15 @@ test-operators: setup $(B)/suite/run $(B)/suite/call $(B)/suite/call-sanitized $
 	@$(SUITE)/run --own operators --build $(SUITE) --include $(B)/include $(if $(O),-v,--every $(OWN_EVERY)) \
 		$(if $(W),--ways $(W)) $(SUITE_FLAGS) $(CACHE)/operators $(foreach o,$(O),'$(o)')
 
-# Every operator of the standard has a test of its gradient among them, with sizes that the model has and that only the run knows; or onnxcc
-# says that it has none, and where.
+# Every operator of the standard has tests of its gradient among these, with fixed sizes and with sizes known only at run time; or onnxcc
+# says where there is no gradient.
 TESTS += gradients
 test-gradients: setup $(B)/table.json
 	@$(PYTHON) tests/operators/cases.py $(CACHE)/operators
 	@$(PYTHON) tests/operators/differentiable.py $(CACHE)/operators $(B)/table.json $(B)/onnxcc
 
-# The same gradients, in float and double, against those of torch's autograd. T='torch_attention*': only these, in detail; as C: every
-# TORCH_EVERY-th.
+# The same gradients, in float and double, compared with torch's autograd. T='torch_attention*': only these, in detail; every
+# TORCH_EVERY-th also as C.
 TORCH_EVERY ?= 100
 test-gradients-torch: setup $(B)/table.json $(B)/suite/run $(B)/suite/call $(B)/suite/call-sanitized $(B)/include/onnxcc
 	@tests/operators/setup-torch $(CACHE)
@@ -25,7 +25,7 @@ test-gradients-torch: setup $(B)/table.json $(B)/suite/run $(B)/suite/call $(B)/
 		$(if $(W),--ways $(W)) $(SUITE_FLAGS) $(CACHE)/gradients-torch $(foreach t,$(T),'$(t)')
 .PHONY: test-gradients test-gradients-torch
 
-# The support table: its types are those of the standard's schemas.
+# The types in the support table are those of the standard's schemas.
 # Parts: ir/schema, ir/opset.
 TESTS += schemas
 SHARED += $(B)/table.json
@@ -35,8 +35,8 @@ test-schemas: setup $(B)/table.json
 	@$(PYTHON) tests/operators/schemas.py $(B)/table.json
 .PHONY: test-operators test-schemas
 
-# The support table has a passing test for every type of every type variable of every version of every operator: small
-# models of such nodes, in the compiler; every CELLS_EVERY-th as C, too. O='Cast_*': only these, every node in a model of its own.
+# A test for every type of every type variable of every version of every operator in the support table: small models of such nodes,
+# evaluated by the compiler, every CELLS_EVERY-th also as C. O='Cast_*': only these, with every node in a model of its own.
 TESTS += cells
 CELLS_EVERY ?= 150
 CELLS = $(CACHE)/cells$(if $(O),-apart)

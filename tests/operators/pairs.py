@@ -1,5 +1,5 @@
-"""Kernels of two types, in all pairs of them that an operator has; and kernels of types that other tests use only for folding. Many
-nodes in one model; all results are exact and written here."""
+"""Kernels with two types, in all pairs that an operator has; and kernels in types that other tests use only for folding. A model has many
+nodes; all results are exact and written here."""
 import ml_dtypes
 import numpy as np
 from onnx import helper, numpy_helper
@@ -69,7 +69,7 @@ def add_samples(c):
 
 
 def add_norms(c):
-    """Inputs of +-2, whose mean is 0, whose deviation is 2, and whose squares have the mean 4."""
+    """Inputs of +-2, with the mean 0, the deviation 2, and the mean square 4."""
     x, scale, bias = np.array([[2, -2] * 17, [-2, 2] * 17]), ramp(int, 34) % 4, ramp(int, 34) % 3
     for t in FLOATS:
         m, r = Nodes(22), Nodes(23)
@@ -149,7 +149,7 @@ def add_made(c):
 
 
 def add_resized(c):
-    """Twice as long: halfway between two elements is their mean."""
+    """Resize to twice the length: halfway between two elements is their mean."""
     m = Nodes(19)
     for t in (*WHOLE, np.float16, BRAIN, np.float32, np.float64):
         x, y = ramp(t, 1, 1, 3, step=4), ramp(t, 1, 1, 5, step=2)
@@ -166,7 +166,7 @@ def add_resized(c):
 
 
 def add_conditions(c):
-    """Where and Compress, with a type of each size; ConstantOfShape of run-time size."""
+    """Where and Compress with a type of each size; ConstantOfShape with run-time sizes."""
     m = Nodes(16)
     for t in MOVED:
         if t != np.complex128:

@@ -1,5 +1,5 @@
-"""Operators of com.microsoft that a few of ONNX's can express, or that it lacks. Expected results are ONNX Runtime's, or NumPy's where its
-CPU provider lacks the operator."""
+"""Operators of com.microsoft that a few ONNX operators can express, or that ONNX lacks. Expected results are ONNX Runtime's, or NumPy's if
+its CPU provider lacks the operator."""
 
 import numpy as np
 
@@ -74,7 +74,7 @@ def add_matrices(c):
     for kind in np.float32, np.float64, np.float16:
         for n in 1, 2, 5, 12:
             x = (normal(2, 3, n, n) + 4 * np.eye(n, dtype=np.float32)).astype(kind)
-            # of float16 ONNX Runtime rounds every step
+            # in float16 ONNX Runtime rounds after every step
             by = [np.linalg.inv(x.astype(float)).astype(kind)] if kind == np.float16 else "runtime"
             add(c, f"inverse_{kind.__name__}_{n}", "Inverse", [x], sizes=[("a", "b", "n", "n")] if n == 5 else None, by=by)
     add(c, "inverse_pivots", "Inverse", [np.array([[0, 2, 1], [1, 0, 0], [3, 0, 4]], np.float32)])
@@ -101,7 +101,7 @@ def add_images(c):
         for pads in [0, 0, 0, 0], [1, 0, 1, 2]:
             for held in 0, 1:
                 if held == 0 and k == 1:
-                    continue  # sizes that depend on data: one is enough
+                    continue  # one case of sizes that depend on data is enough
                 inputs = [x, w, np.array(pads), normal(3)] if k else [x, w, np.array(pads)]
                 add(c, f"conv_transpose_{k}_{sum(pads)}_{held}", "ConvTransposeWithDynamicPads", inputs, attrs, consts=(1, 2)[:1 + held])
     inputs = [x, normal(4, 3, 3, 3), np.array([1, 0, 1, 2])]

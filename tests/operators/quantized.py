@@ -1,4 +1,4 @@
-"""Operators of com.microsoft on quantised values. The expected results come from ONNX Runtime. Codes of int8 are of 7 bits, because its
+"""Operators of com.microsoft on quantised values. The expected results come from ONNX Runtime. int8 codes have 7 bits, because its
 products of bytes saturate on processors without VNNI."""
 
 import ml_dtypes
@@ -27,7 +27,7 @@ def scales(*shape):
 
 
 def add(c, name, op, inputs, attrs=None, data=(0,), **more):
-    """All inputs except data are constant."""
+    """Writes a test whose inputs are constant except `data`."""
     consts = [i for i in range(len(inputs)) if i not in data]
     c.add(f"quantized_{name}", op, inputs, attrs, version=1, domain="com.microsoft", consts=consts, **more)
 
@@ -161,7 +161,7 @@ def add_linear(c):
 
 
 def powers(t, *shape):
-    """Scales with which every sum is exact."""
+    """Powers of two as scales, with which every sum is exact."""
     return np.exp2(rng.integers(-4, -1, shape)).astype(t)
 
 
@@ -170,7 +170,7 @@ def add_bits(c):
         for level in 0, 1, 2, 3, 4:
             for t in np.float32, np.float16:
                 x = rng.integers(-5, 6, (3, 40)).astype(t)
-                x[:, ::16] = 127  # 8 bits hold every block of it
+                x[:, ::16] = 127  # makes the quantisation of each block to 8 bits exact
                 w, zero = rng.integers(0, 256, (5, 3, 16 * bits // 8)).astype(np.uint8), rng.integers(0, 256, (5, -(-3 * bits // 8))).astype(np.uint8)
                 attrs = {"K": 40, "N": 5, "bits": bits, "block_size": 16, "accuracy_level": level}
                 add(c, f"bits_{bits}_{level}_{np.dtype(t)}", "MatMulNBits", [x, w, powers(t, 5, 3), zero if level % 2 else None], attrs)
@@ -182,7 +182,7 @@ def add_bits(c):
         add(c, f"bnb4_{kind}_given", "MatMulBnb4", [normal(k), w, top], attrs, data=range(3))
         eye = np.eye(k, dtype=np.float32)
         add(c, f"bnb4_{kind}_values", "MatMulBnb4", [eye, w, top], attrs)
-        # the same weights from the other side; ONNX Runtime multiplies matrices of other sizes
+        # the same weights transposed; ONNX Runtime multiplies matrices of other sizes
         weights = runtime("MatMulBnb4", [eye, w, top], attrs)
         x = normal(2, n)
         add(c, f"bnb4_{kind}_back", "MatMulBnb4", [x, w, top], {**attrs, "transB": 0, "training_mode": 1}, by=[x @ weights.T])
@@ -274,7 +274,7 @@ def add_embeddings(c):
 
 
 def add_layer(c, name, inputs, attrs, outputs="Y H C", sizes=None, weights=False):
-    """DynamicQuantizeLSTM; `weights`: they are inputs. By one thread: each thread has a scale of its own for the states of its sequences."""
+    """DynamicQuantizeLSTM; weights: they are inputs. ONNX Runtime uses one thread, since each has its own scale for its sequences' states."""
     names = [f"x{i}" if x is not None else "" for i, x in enumerate(inputs)]
     node = helper.make_node("DynamicQuantizeLSTM", names, [y if y in outputs.split() else "" for y in ("Y", "H", "C")], domain="com.microsoft", **attrs)
     data = [i for i in (0, *(1, 2) * weights, 4, 5, 6) if inputs[i] is not None]
@@ -332,7 +332,7 @@ def add_recurrent(c):
 
 
 def add_stored(c):
-    """Weights of DequantizeLinear, large enough to be expanded only when they are used. ONNX Runtime rounds x to 8 bits here."""
+    """Weights of DequantizeLinear that are large enough to stay as codes. ONNX Runtime rounds x to 8 bits here."""
     for name, op, x, shape, axis in (("product", "MatMul", (7, 33), (33, 19), 1), ("images", "Conv", (1, 6, 7, 5), (9, 6, 3, 3), 0)):
         x, held = normal(*x), {"w": codes("int8", *shape), "s": scales(shape[axis]), "z": zeros("int8", shape[axis])}
         nodes = [helper.make_node("DequantizeLinear", [*held], ["v"], axis=axis), helper.make_node(op, ["x", "v"], ["y"])]

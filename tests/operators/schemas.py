@@ -1,5 +1,5 @@
-"""The support table of onnxcc against the schemas of the onnx package: every version of every operator, every input and
-output, its types. Prints the differences, and how many versions have none.
+"""Compares the support table of onnxcc with the schemas of the onnx package: the types of every input and output in every version of
+every operator. Prints the differences, and the number of versions without any.
 
 usage: schemas.py TABLE       (what `onnxcc --list-ops=json` prints)
 """
@@ -13,15 +13,15 @@ import onnx
 DIFFERENT = {
     ("GroupNormalization", 18): "replaced by version 21, but models have it",
 }
-# Were experimental until version 9, and have no schema any more.
+# Experimental operators until version 9, which have no schema any more.
 EXPERIMENTAL = {"Affine", "ConstantFill", "Crop", "DynamicSlice", "GRUUnit", "GivenTensorFill", "ImageScaler",
                 "LoopIndexTensor", "MeanVarianceNormalization", "ParametricSoftplus", "Scale", "ScaledTanh", "ThresholdedRelu"}
-# ONNX Runtime's, in the domain of ONNX.
+# ONNX Runtime's operators in ONNX's domain.
 RUNTIME = {("LayerNormalization", 1), ("SimplifiedLayerNormalization", 1)}
 
 
 def types_of(schema, formal):
-    """As the table has them: an element type, or the kind of container."""
+    """The types in the table's form: an element type, or the kind of container."""
     constraints = {c.type_param_str: c.allowed_type_strs for c in schema.type_constraints}
     found = set()
     for t in constraints.get(formal.type_str, [formal.type_str]):

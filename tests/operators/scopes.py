@@ -5,7 +5,7 @@ from containers import add
 
 HEAD = '<ir_version: 9, opset_import: ["": 20]>'
 
-# As torchvision exports it: no box, or boxes shifted by class, so that one suppression handles all classes.
+# torchvision's form: if there are boxes, they are shifted by class, so that one suppression handles all classes.
 BATCHED_NMS = f"""{HEAD} g (float[n, 4] boxes, float[n] scores, int64[n] classes) => (int64[k] kept, float[k, 4] best) {{
     number = Size (boxes) none = Constant <value_int = 0> () empty = Equal (number, none)
     kept = If (empty) <then_branch = t () => (int64[a] nothing) {{ nothing = Constant <value = int64[0] {{}}> () }},
@@ -18,7 +18,7 @@ BATCHED_NMS = f"""{HEAD} g (float[n, 4] boxes, float[n] scores, int64[n] classes
             third = Constant <value_ints = [2]> () column = Gather <axis = 1> (all, third) found = Squeeze (column, last) }}>
     best = Gather (boxes, kept) }}"""
 
-# A scan over rows, with a loop whose trip count depends on the row, with a branch that selects some elements.
+# A scan over rows, in it a loop whose trip count depends on the row, in it a branch that selects some elements.
 NESTED = f"""{HEAD} g (float[m, 5] x, bool c) => (float[m] sums, float[m, t, k] rows) {{
     sums, rows = Scan <num_scan_inputs = 1, body = s (float[5] v) => (float sum, float[t, k] row) {{
         three = Constant <value_int = 3> () nil = Constant <value_float = 0.0> ()
@@ -29,7 +29,7 @@ NESTED = f"""{HEAD} g (float[m, 5] x, bool c) => (float[m] sums, float[m, t, k] 
                     u = Slice (v, one, four) }}>
             d = ReduceSum <keepdims = 0> (w) b = Add (a, d) z = Identity (w) }}> (three, , nil) }}> (x) }}"""
 
-# A size used outside is known in only one branch, another size depends on it, and a sequence has elements of such sizes.
+# A size used outside becomes known in only one branch, another size depends on it, and a sequence has elements of such sizes.
 FED = f"""{HEAD} g (float[n] x, bool c) => (float[a] y, int64[1] size, float[b] filled, float[d] joined) {{
     y = If (c) <then_branch = t () => (float[p] v) {{ nil = Constant <value_float = 0.0> () positive = Greater (x, nil)
             part = Compress (x, positive) shape = Shape (part) two = Constant <value_ints = [2]> () twice = Mul (shape, two)
@@ -40,7 +40,7 @@ FED = f"""{HEAD} g (float[n] x, bool c) => (float[a] y, int64[1] size, float[b] 
         else_branch = e2 () => (seq(float[l]) s2) {{ half = Sigmoid (y) s2 = SequenceConstruct (half, y, x) }}>
     joined = ConcatFromSequence <axis = 0> (s) }}"""
 
-# The last axis of a scan output is known only in the body.
+# The size of a scan output's last axis becomes known only in the body.
 MOVED = f"""{HEAD} g (float[m, 5] x, bool c) => (float[k, m] y) {{
     y = Scan <num_scan_inputs = 1, scan_output_axes = [1], scan_output_directions = [1], body = s (float[5] v) => (float[k] z) {{
         z = If (c) <then_branch = t () => (float[p] p) {{

@@ -32,7 +32,7 @@ def slides(n, size, kernel):
 
 
 def windows(x, kernel, strides, dilations, before, out, fill):
-    """The last axes of x as windows and their elements, (..., out..., kernel...), where x is filled outside of the image."""
+    """The windows of the last axes of x, (..., out..., kernel...); elements outside of the image are `fill`."""
     axes = len(kernel)
     reach = [(o - 1) * s + (k - 1) * d + 1 for o, s, k, d in zip(out, strides, kernel, dilations)]
     more = [max(0, r - b - size) for r, b, size in zip(reach, before, x.shape[-axes:])]
@@ -169,7 +169,7 @@ def max_roi_pool(n, x, rois):
 
 @op("BatchNormalization")
 def batch_norm(n, x, a, b, mean, variance):
-    if not n("training_mode", 0) and (mean.requires_grad or variance.requires_grad):  # which F.batch_norm takes for constants
+    if not n("training_mode", 0) and (mean.requires_grad or variance.requires_grad):  # F.batch_norm treats them as constants
         mean, variance, a, b = (v.reshape(-1, *[1] * (x.ndim - 2)) for v in (mean, variance, a, b))
         return (x - mean) / (variance + n("epsilon", 1e-5)).sqrt() * a + b
     if not n("training_mode", 0):
@@ -384,7 +384,7 @@ def loss(n, x, target, weight=None):
     log = torch.log_softmax(x, 1) if entropy else x
     if weight is None:
         y = (F.cross_entropy if entropy else F.nll_loss)(x, target, None, ignore_index=ignored, reduction=reduction)
-    else:  # torch does not differentiate by weights
+    else:  # torch does not differentiate with respect to weights
         keep = target != ignored
         own = torch.where(keep, weight[torch.where(keep, target, 0)], torch.zeros((), dtype=x.dtype))
         y = -own * log.gather(1, torch.where(keep, target, 0).unsqueeze(1)).squeeze(1)

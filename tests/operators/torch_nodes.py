@@ -18,12 +18,12 @@ KINDS = {1: torch.float32, 2: torch.uint8, 3: torch.int8, 6: torch.int32, 7: tor
 
 
 def op(*names, domain=""):
-    """The function evaluates these operators: (node, inputs...) -> result, or a tuple of results."""
+    """A decorator: the function, (node, inputs...) -> result or tuple of results, evaluates these operators."""
     return register(OPS, *names, domain=domain)
 
 
 def tensor(x):
-    """An array that may have strides or scalars which torch refuses."""
+    """The tensor of an array or scalar, also one with strides that torch refuses."""
     return torch.from_numpy(np.array(x))
 
 
@@ -239,7 +239,7 @@ def split(n, x, sizes=None):
 
 
 def by_reference(n, *inputs):
-    """The first result that ONNX's reference has for these arrays, without a gradient."""
+    """The first result of ONNX's reference for these arrays, without a gradient."""
     feed = {f"x{i}": v for i, v in enumerate(inputs) if v is not None}
     given = [helper.make_tensor_value_info(k, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape) for k, v in feed.items()]
     node = onnx.NodeProto()
@@ -253,7 +253,7 @@ def by_reference(n, *inputs):
 
 @op("Pad", "CenterCropPad", "DepthToSpace", "SpaceToDepth", "ReverseSequence", "Compress", "Slice", "Trilu")
 def moved(n, x, *more):
-    """The reference moves the elements' numbers, from 1 on, which then select elements of x; 0 selects the fill value."""
+    """The reference moves indices, from 1 on, which then select elements of x; 0 selects the fill value."""
     fill = torch.zeros((), dtype=x.dtype)
     if n.op == "Pad" and len(more) > 1 and more[1] is not None:
         fill, more = more[1], (more[0], torch.tensor(0), *more[2:])
@@ -405,7 +405,7 @@ def loop(n, trips, condition, *states):
         on, *results = n.graph("body", torch.tensor(i), torch.tensor(True), *states)
         states, row, i, on = results[:len(states)], results[len(states):], i + 1, bool(on)
         scans.append(row)
-    if not scans:  # as the body declares them
+    if not scans:  # with the shapes that the body declares
         scans = [v.type.tensor_type for v in n.attrs["body"].output[1 + len(states):]]
         return *states, *(torch.zeros(0, *(d.dim_value for d in t.shape.dim), dtype=KINDS[t.elem_type]) for t in scans)
     return *states, *(torch.stack(rows) for rows in zip(*scans))

@@ -1,4 +1,4 @@
-"""Operators of places, spectra and classical models for torch_nodes.py: Resize, samples at places, Fourier transforms, ai.onnx.ml."""
+"""Operators for torch_nodes.py: Resize, sampling at coordinates, Fourier transforms, quantisation, ai.onnx.ml."""
 
 import itertools
 
@@ -13,7 +13,7 @@ ML = "ai.onnx.ml"
 
 
 def places(how, count, scale, size, length, begin, end):
-    """Of every element of the result, its place along an axis of the image: `count` elements, of scale * size = length."""
+    """The coordinates of the result's `count` elements along an axis of the image; scale * size = length."""
     i = torch.arange(count, dtype=scale.dtype)
     if how == "align_corners":
         return i * (size - 1) / (length - 1) if float(length.detach()) != 1 else 0 * i + 0 * scale
@@ -93,12 +93,12 @@ def resize(n, x, roi=None, scales=None, sizes=None):
 
 @op("Upsample")
 def upsample(n, x, scales):
-    """Upsample of version 9, as Resize of version 10: both align the first elements of input and output."""
+    """Upsample 9 is the same as Resize 10: both align the first elements of input and output."""
     n.attrs.update({"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"})
     return resize(n, x, None, scales)
 
 
-# ---- samples at places -----------------------------------------------------------------------------------------------------------
+# ---- sampling at coordinates -----------------------------------------------------------------------------------------------------------
 
 
 @op("GridSample")
@@ -270,7 +270,7 @@ def svm_regressor(n, x):
 
 @op("SVMClassifier", domain=ML)
 def svm_classifier(n, x):
-    """SVMClassifier with probabilities: of pairs of classes, then of classes, by solving a system of equations."""
+    """SVMClassifier with probabilities: of pairs of classes, then of classes, by a system of equations."""
     counts = n("vectors_per_class")
     classes, first = len(counts), np.cumsum([0, *counts])
     alike = kernel(n, x, listed(n, "support_vectors", x, int(first[-1]), -1))

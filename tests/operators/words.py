@@ -1,4 +1,5 @@
-"""Operators on strings: Tokenizer, MurmurHash3, kernels of several files in one model. The expected results come from ONNX Runtime."""
+"""Operators on strings: Tokenizer, MurmurHash3, string kernels of several files in one model. The expected results come from ONNX
+Runtime."""
 
 import numpy as np
 import onnx
@@ -46,7 +47,7 @@ def add_hashes(c):
 
 
 def add_together(c):
-    """Kernels of strings of several files in one model: joined, cut, replaced and joined again."""
+    """String kernels of several files in one model: strings are joined, cut, replaced and joined again."""
     model = onnx.parser.parse_model("""<ir_version: 10, opset_import: ["": 20, "com.microsoft": 1, "ai.onnx.ml": 2]>
         g (string[3] a, string[3] b) => (string[3, N] t, string[3] m, string[3] y) {
             j = StringConcat (a, b)

@@ -24,7 +24,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 from checks import check, counts    # noqa: E402
 
 RANDOM = np.random.default_rng(1)
-# Official tests: of each form of value, of types that NumPy lacks, of functions, loops and open sizes, and whole models.
+# Official tests of each form of value, of types that NumPy lacks, of functions, loops and open sizes, and of whole models.
 OFFICIAL = r"""^test_(softmax_axis_1|conv_with_strides_padding|lstm_defaults|split_to_sequence_2|sequence_insert_at_front|identity_opt
     |optional_has_element_optional_input|optional_get_element_optional_sequence|string_concat|string_split_basic|regex_full_match_basic
     |cast_FLOAT_to_INT4|cast_UINT2_to_FLOAT|cast_FLOAT_to_FLOAT4E2M1|cast_FLOAT_to_BFLOAT16|cast_FLOAT8E5M2_to_FLOAT
@@ -40,7 +40,7 @@ def model(text, **weights):
 
 
 def raises(kind, what, call):
-    """What `call` raises."""
+    """Checks that `call` raises an exception of this kind; returns it."""
     try:
         call()
     except kind as e:
@@ -53,7 +53,7 @@ def raises(kind, what, call):
 
 
 def network():
-    """x of open batch, two outputs."""
+    """A model with an input of open batch size and two outputs."""
     sizes = {"k": (8, 3, 3, 3), "b": (8,), "w": (8 * 8 * 8, 10)}
     return model("""<ir_version: 8, opset_import: ["":17]> g (float[N,3,16,16] x) => (float[N,10] scores, float[N,8,8,8] features) {
         c = Conv <pads = [1,1,1,1]> (x, k, b)  r = Relu(c)  features = MaxPool <kernel_shape = [2,2], strides = [2,2]> (r)
@@ -67,7 +67,8 @@ def close(what, got, expected):
 
 
 def small_network():
-    """The same as ONNX Runtime for every batch within the bound; by position and by name; from a path, bytes and a message; threads."""
+    """ONNX Runtime's results for every batch within the bound; arguments by position and by name; models as a path, bytes and a message;
+    threads."""
     m = network()
     path = pathlib.Path("network.onnx").resolve()
     onnx.save(m, path)
@@ -160,7 +161,7 @@ def states():
 
 
 def messages():
-    """Errors with their codes and places; warnings; C compilers that are missing or fail; options that make no function."""
+    """Errors with their codes and places; warnings; missing or failing C compilers; options with which a model is no function."""
     relu = model("""<ir_version: 8, opset_import: ["":17]> g (float[2] x) => (float[2] y) { [here] y = Relu(x) }""")
     bad = model("""<ir_version: 8, opset_import: ["":17]> g (float[2] x) => (float[2] y) { [here] y = NoSuch(x) [there] z = Relo(x) }""")
     e = raises(onnxcc.Error, "an operator that does not exist", lambda: onnxcc.compile(bad))
@@ -195,7 +196,7 @@ def messages():
 
 
 def released():
-    """A function that is not used any more is unloaded."""
+    """A function without references is unloaded."""
     def loaded():
         gc.collect()
         return pathlib.Path("/proc/self/maps").read_text().count("model.so")

@@ -1,4 +1,4 @@
-# The packages for Python and Debian: built of a copy of the sources (with this build's objects), installed elsewhere, used, removed.
+# The packages for Python and Debian: built from a copy of the sources (with this build's objects), installed elsewhere, used, removed.
 TESTS += packages
 test-packages: setup all portable
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite

@@ -21,7 +21,7 @@ MAIN = '#include "m.h"\nint main(void) { static float x[6], y[6]; return m_run(x
 
 
 def run(*command, code=0, **options):
-    """What it prints; it must end with this code."""
+    """Runs a command, which must end with this code; returns its output."""
     p = subprocess.run([str(c) for c in command], capture_output=True, text=True, errors="replace", check=False, **options)
     check(p.returncode == code, f"{command}: exit {p.returncode}\n{p.stdout[-3000:]}{p.stderr[-3000:]}")
     return p.stdout + p.stderr
@@ -32,7 +32,7 @@ def version():
 
 
 def copy(to):
-    """The files in git, with their times, and the build folder, so that make has nothing to compile."""
+    """Copies the files in git, with their times, and the build folder, so that make has nothing to compile."""
     for name in run("git", "ls-files", cwd=ROOT).splitlines():
         (to / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, to / name)
@@ -41,7 +41,7 @@ def copy(to):
 
 
 def use_c(home, onnxcc, include):
-    """A model by the command, and its C by the headers that came with it."""
+    """Compiles a model by the command, and its C with the headers that came with it."""
     onnx.save(parse_model(MODEL), home / "m.onnx")
     (home / "main.c").write_text(MAIN)
     run(onnxcc, "m.onnx", "-o", "m.c", cwd=home)
@@ -50,7 +50,7 @@ def use_c(home, onnxcc, include):
 
 
 def wheel(home):
-    """Installed without the network, into an environment that has the packages of the tests' own."""
+    """The wheel, installed without network access into an environment with the packages of the tests' environment."""
     sources, env = home / "sources", home / "venv"
     copy(sources)
     run("make", "wheel", f"B={B}", f"PACKAGES={home}/made", f"PIP={sys.executable} -m pip", "PIP_FLAGS=--no-build-isolation --no-index", cwd=sources)
@@ -84,7 +84,7 @@ def wheel(home):
 
 
 def deb(home):
-    """Clean by lintian; installed below a folder that stands for the root, used from there, removed."""
+    """The Debian packages: lintian has no complaints; installed in a folder that stands for the root, used from there, removed."""
     run("make", "deb", f"B={B}", f"PACKAGES={B}/packages", "LINTIAN=lintian --allow-root", cwd=ROOT)
     made = sorted((BUILD / "packages").glob("*onnxcc*_amd64.deb"))
     made = [d for d in made if "dbgsym" not in d.name]

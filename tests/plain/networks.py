@@ -1,5 +1,5 @@
 """Writes the networks that the tests of --target plain analyse: networks.py FOLDER. Weights are drawn from a fixed seed; `OPTIONS` are
-what a network needs of onnxcc beside the target."""
+the options that a network needs besides the target."""
 import pathlib
 import sys
 
@@ -11,7 +11,7 @@ FLOAT, INT64, BOOL, UINT8, INT8, INT32 = (getattr(TensorProto, t) for t in ("FLO
 
 
 class Graph:
-    """Nodes and constants, to which each layer adds its own; `x` is the value that the next layer reads."""
+    """A graph under construction, to which each layer adds nodes and constants; `x` is the value that the next layer reads."""
 
     def __init__(self, name, shape, channels=None):
         self.name, self.nodes, self.constants, self.random = name, [], [], np.random.default_rng(len(name))
@@ -42,10 +42,10 @@ class Graph:
         self.channels = n
 
     def q(self):
-        """Rounds the value, in Quantised."""
+        """Quantises the value, in Quantised."""
 
     def relu(self):
-        """After a layer; Quantised has one in each."""
+        """Adds a Relu after a layer; Quantised has one in each layer."""
         self.then("Relu")
 
     def then(self, op, **attributes):

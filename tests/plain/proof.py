@@ -46,7 +46,7 @@ def driver(folder, name):
 
 
 def prove(onnxcc, folder, name):
-    """The alarms of the analysis."""
+    """Analyses a network; returns the alarms."""
     subprocess.run([onnxcc, folder / f"{name}.onnx", "-o", folder / f"{name}.c", "--prefix", "m", "--target", "plain",
                     *networks.OPTIONS.get(name, [])], check=True, capture_output=True)
     (folder / f"{name}_main.c").write_text(driver(folder, name))

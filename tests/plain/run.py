@@ -1,5 +1,5 @@
-"""Compiles the networks of networks.py for --target plain and checks the C: run.py ONNXCC FOLDER. Each network's C has to be C99 without
-extensions, to compile without warnings, and to give the bits of the code for generic by gcc, clang and tcc, for random inputs and those with
+"""Compiles the networks of networks.py for --target plain and checks the C: run.py ONNXCC FOLDER. Each network's C must be C99 without
+extensions, compile without warnings, and with gcc, clang and tcc give the bits of code for generic, for random inputs and inputs with
 NaNs, infinities and zeros of either sign. Prints failures, then "plain: N passed, N failed"."""
 import ctypes
 import pathlib
@@ -14,7 +14,7 @@ import networks
 
 WARNINGS = "-Wall -Wextra -Wshadow -Wconversion -Wundef -Wvla -Werror".split()
 COMPILERS = {"gcc -O0": ["gcc", "-O0"], "gcc -O3": ["gcc", "-O3"], "clang": ["clang-14", "-O2"], "tcc": ["tcc"]}
-# What C99 does not have, what the profile leaves out, and the names that compilers add.
+# Words that C99 lacks, that `plain` excludes, and names that compilers add.
 FORBIDDEN = r"\b(__\w+|_Pragma|asm|union|typeof|alloca|goto|inline|_Static_assert|_Generic|_Alignas)\b|\(\s*\*\s*\w+\s*\)\s*\("
 SPECIAL = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 1e38, -1e38, 1e-40, 3.5], np.float32)
 
@@ -27,7 +27,7 @@ def shell(*command):
 
 
 def check_text(file):
-    """The C after its comments and literals were removed has no word of an extension, and the C compiler, asked for no extension, adds none."""
+    """Without comments and literals the C has no word of an extension, also after preprocessing by a C compiler without extensions."""
     code = re.sub(r'/\*.*?\*/|"(?:\\.|[^"\\])*"', " ", file.read_text(), flags=re.S)
     words = {m.group() for m in re.finditer(FORBIDDEN, code)}
     if words:

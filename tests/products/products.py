@@ -1,8 +1,7 @@
-"""Products of matrices and convolutions whose outputs, rows, inputs and groups are every number from 1 to 70, so that tiles,
-panels and tails are cut in every way; recurrent layers and attention of all sizes, too. models() -> {name: Model}; a model
-has some hundred nodes, each with outputs of its own. All values are small integers, also as floats, so that every sum is
-exact: the results of products are known to the bit, on every machine. Those of recurrent layers and attention are ONNX
-Runtime's and have a tolerance."""
+"""Products of matrices and convolutions with every number of outputs, rows, inputs and groups from 1 to 70, so that tiles, panels and
+tails are cut in every way; recurrent layers and attention of all sizes, too. models() -> {name: Model}; a model has some hundred
+nodes, each with outputs of its own. All values are small integers, also in floats, so that every sum is exact: the results of products
+have the same bits on every machine. Those of recurrent layers and attention are ONNX Runtime's and have a tolerance."""
 import numpy as np
 import onnx
 import onnxruntime
@@ -14,7 +13,7 @@ F32, I8, U8, I32 = np.float32, np.int8, np.uint8, np.int32
 
 
 class Model:
-    """One model: model (a ModelProto), inputs and outputs (lists of arrays, in its order), tolerance of each output."""
+    """model: a ModelProto; inputs, outputs: lists of arrays, in its order; tolerance of each output."""
 
     def __init__(self, seed):
         self.rng = np.random.default_rng(seed)
@@ -23,7 +22,7 @@ class Model:
         self.without = None     # texts that the emitted C must not contain
 
     def numbers(self, *shape, kind=F32):
-        """Integers, few of them zero; for bytes all values."""
+        """Random integers, few of them zero; of 8 bits all values."""
         low, high = {F32: (-4, 5), I8: (-128, 128), U8: (0, 256)}[kind]
         return self.rng.integers(low, high, shape).astype(kind)
 
@@ -45,7 +44,7 @@ class Model:
         return name
 
     def result(self, name, y, tolerance=0):
-        """The value `name` is y: an output of the model."""
+        """Makes the value `name` an output of the model, which must be y."""
         self.results.append(helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(y.dtype), y.shape))
         self.outputs.append(y)
         self.tolerance.append(tolerance)
@@ -96,7 +95,7 @@ SHAPES = (1, 1, 0), (3, 1, 1), (2, 2, 0), (3, 2, 1), (2, 1, 0)    # kernel, stri
 
 
 def float_conv(m, i, *, n=1, group=1, cin=3, cout=18, size=(4, 5)):
-    """Some with a bias, or followed by a Relu or an Add."""
+    """Adds a Conv, sometimes with a bias, or followed by a Relu or an Add."""
     kernel, stride, pad = SHAPES[i % len(SHAPES)]
     size = [max(s, kernel) for s in size]
     x, w, b = m.numbers(n, group * cin, *size), m.numbers(group * cout, cin, kernel, kernel), m.numbers(group * cout)
@@ -160,7 +159,7 @@ def convolutions(one):
 # ---- products
 
 def float_product(m, i, fixed, *, rows=3, depth=7, columns=18):
-    """MatMul, or Gemm of transposed matrices; with a constant right operand, or not."""
+    """Adds a MatMul, or a Gemm of transposed matrices, whose right operand may be constant."""
     a, b, c = m.numbers(rows, depth), m.numbers(depth, columns), m.numbers(columns)
     y = a.astype(np.int64) @ b.astype(np.int64)
     right = m.hold if fixed else m.give
@@ -177,7 +176,7 @@ def float_product(m, i, fixed, *, rows=3, depth=7, columns=18):
 
 
 def byte_product(m, i, fixed, *, rows=3, depth=7, columns=18):
-    """QLinearMatMul or MatMulInteger."""
+    """Adds a QLinearMatMul or MatMulInteger."""
     ta, tb = ((U8, I8), (I8, I8), (U8, U8), (I8, U8))[i % 4]
     a, b = m.numbers(rows, depth, kind=ta), m.numbers(depth, columns, kind=tb)
     za, zb, zy = map(int, m.rng.integers(0, 99, 3))
@@ -199,7 +198,7 @@ def long_product(m, ta, tb):
 
 
 def wraps():
-    """Sums of more than 32 bits, with weights of every kind of kernel."""
+    """Sums of more than 32 bits, for every kind of kernel."""
     m = Model(11)
     for i in range(24):
         for more in {"cout": 5 + i % 4}, {"group": i + 5, "cin": 1, "cout": 1, "size": (3, 9)}, {"group": 3, "cin": few(i)[0], "cout": few(i)[1]}:
@@ -211,7 +210,7 @@ def wraps():
 
 
 def linear_layer(m, i):
-    """Gemm between QuantizeLinear and DequantizeLinear, in all ways exporters write it: the integers of a QLinearMatMul."""
+    """Adds a Gemm between DequantizeLinear and QuantizeLinear, in all forms that exporters write; its results are a QLinearMatMul's."""
     each, transposed, biased, limited = (i >> k & 1 for k in range(4))
     rows, depth, columns = 1 + i % 3, 7 + i, 17 + i % 5
     x, w = m.numbers(rows, depth, kind=I8), m.numbers(depth, columns, kind=I8)
@@ -261,7 +260,7 @@ def runtime(m):
 
 
 def recurrent():
-    """LSTM, GRU and RNN of every number of units, and of inputs."""
+    """LSTM, GRU and RNN with every number of units, and of inputs."""
     m = Model(8)
     for i in range(1, 41):
         op, gates = (("LSTM", 4), ("GRU", 3), ("RNN", 1))[i % 3]

@@ -1,7 +1,7 @@
 """The models of products.py as C on every machine of tests/machines/table.py, or on some: run.py 'MODEL ...' 'MACHINE ...'.
 Prints what is wrong, then "products: N passed, N failed".
 
-At -O0, where every kernel is a function of its own and compiling is fast, but with all shapes of tiles."""
+The C is compiled at -O0, where every kernel is a function of its own and compiling is fast, but with all shapes of tiles."""
 import fnmatch
 import os
 import pathlib
@@ -19,7 +19,7 @@ from cache import generated
 BUILD = pathlib.Path(os.environ["B"]).resolve()
 HOME = BUILD / "products"
 TRAPPED = "wraps", "qconvs", "linear_layers"
-LARGE = "wraps"     # whose constants leave the others too little of a bare machine's memory
+LARGE = "wraps"     # in a program of its own, as its constants take most of a bare machine's memory
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "machines"))
 from runner import Sum  # noqa: E402
 
@@ -47,7 +47,7 @@ def write_all():
 
 
 def calls(total):
-    """The calls that the C of a model must not contain."""
+    """Checks that the C of each model lacks the calls that it must not contain."""
     for without in HOME.glob("tests/*/without"):
         for c in sorted((BUILD / "machines").glob(f"*-products*/{without.parent.name}/m.c")):
             found = re.search(without.read_text(), c.read_text())
@@ -57,7 +57,8 @@ def calls(total):
 
 
 def undefined(total, models):
-    """The integers of every target on this machine, where undefined behaviour is a trap; the kernels for small processors have C for all."""
+    """Runs code for every target with integers on this machine, where undefined behaviour traps; the kernels for small processors have
+    portable C, too."""
     level = "'--level=-O0 -DTILE_SMALL=0 -fsanitize=undefined -fsanitize-undefined-trap-on-error'"
     some = [m for m in models if m.startswith(TRAPPED)]
     for machine, target in (("one-element", "generic"), ("x86-64", "generic"), ("x86-64", "cortex-m4"), ("x86-64", "cortex-m55")):

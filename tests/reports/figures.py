@@ -1,4 +1,4 @@
-"""The report's figures: by its schema, consistent with each other, and those of a network whose figures are known."""
+"""The report's figures: valid by the schema, consistent with each other, and right for a network whose figures are known."""
 import itertools
 import json
 import os
@@ -74,7 +74,7 @@ KNOWN = """<ir_version: 8, opset_import: ["":17]> g (float[2,3] x, float[3,4] w)
 
 
 def known():
-    """Bytes and operations that follow from the shapes."""
+    """Bytes and operations of a network, which follow from its shapes."""
     onnx.save(parse_model(KNOWN), WORK / "known.onnx")
     said = report(WORK / "known.onnx", "json")
     r = json.loads(said or "{}")

@@ -50,7 +50,7 @@ def page(model, name, *options):
 
 
 def drawn(name, text, then=""):
-    """The document after its scripts and `then` have run; an exception becomes an attribute of the root."""
+    """The document after its scripts and the script `then` have run; an exception becomes an attribute of the root."""
     watch = "<script>addEventListener('error', e => document.documentElement.setAttribute('data-error', e.message));</script>"
     file = WORK / f"{name}.html"
     file.write_text(text.replace("<head>", "<head>" + watch).replace("</body>", f"<script>{then}</script></body>"))
@@ -66,7 +66,7 @@ HOSTILE = [f"</script><script>{OWN}</script>", f"\"><img src=x onerror=\"{OWN}\"
 
 
 def small():
-    """Every name is text: of inputs, nodes, tensors, the output; pointing shows what shares bytes; a click sorts."""
+    """The names of inputs, nodes, tensors and the output are shown as text; hovering shows what shares bytes; a click sorts."""
     x, a, b, c, d, y = HOSTILE
     nodes = [helper.make_node("MatMul", [x, "w"], [a], name=a), helper.make_node("Softmax", [a], [b], name=b),
              helper.make_node("ReduceMax", [b], [c], name=c, axes=[1], keepdims=1), helper.make_node("MatMul", [b, "v"], [d], name=d),
@@ -104,7 +104,7 @@ def small():
 
 
 def large():
-    """A step, a box and a row for every node; the page stays below a kilobyte a node."""
+    """Every node has a step, a box and a row; the page has less than a kilobyte per node."""
     nodes = []
     for i in range(1667):
         nodes += [helper.make_node("Softmax", [f"x{i}"], [f"a{i}"], name=f"/{i}/a"),

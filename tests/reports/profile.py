@@ -1,4 +1,4 @@
-"""--profile: the ticks of each step where the C is compiled to count them, the same machine code where it is not."""
+"""--profile: the ticks of each step if the C is compiled to count them, otherwise the same machine code as without the option."""
 import json
 import os
 import pathlib
@@ -50,7 +50,7 @@ def run(*command, cwd=None):
 
 
 def emitted(folder, model, *options):
-    """The C of the model in a folder of its own, by one name, which is in the object."""
+    """The C of the model, in a folder of its own but always with the same name, since the object contains it."""
     (WORK / folder).mkdir(parents=True, exist_ok=True)
     p = run(BUILD / "onnxcc", model, "-o", "m.c", "--prefix", "m", "--no-banner", *options, cwd=WORK / folder)
     check(p.returncode == 0, f"profile, {folder}: {p.stderr}")
@@ -58,7 +58,7 @@ def emitted(folder, model, *options):
 
 
 def counted(how, cc, *runner):
-    """[(ticks, name)] of three runs."""
+    """[(ticks, name)] of the steps after three runs."""
     p = run(*cc, *FLAGS, "-O1", "-DM_PROFILE", "m.c", "main.c", "-o", "main", cwd=WORK / "loop")
     if not check(p.returncode == 0, f"profile, {how}: {p.stderr}"):
         return []
@@ -68,7 +68,7 @@ def counted(how, cc, *runner):
 
 
 def shown(loop):
-    """The report with the ticks that the program in `loop` printed."""
+    """Checks the report with the ticks that the program in `loop` printed."""
     (loop / "ticks").write_text("runs 3\nunit ns\nby a test\n" + run("./main", cwd=loop).stdout)
     options = ["--prefix", "m", "--ticks", loop / "ticks"]
     r = json.loads(figures.report(WORK / "looping.onnx", "json", *options) or "{}")
@@ -118,7 +118,7 @@ def profile():
     loop = emitted("loop", WORK / "looping.onnx", "--profile")
     (loop / "main.c").write_text(MAIN)
     ticks = {name.split(" ", 1)[1]: n for n, name in counted("a clock of the user", ["gcc", "-DM_CLOCK"])}
-    # A tick passes at each change of the step: the first one also has that before it, the loop one before and after each iteration.
+    # One tick passes at each change of the step: the first step also has the one before it, the loop one before and after each iteration.
     check(ticks == {"first": 6, "round": 3 * 8, "inner": 3 * 7, "second": 3 * 7, "last": 3}, f"--profile: {ticks}")
     narrow = counted("a clock of 32 bits", ["gcc", "-DM_CLOCK", "-DM_TICK=uint32_t"])
     check({n.split(" ", 1)[1]: k for k, n in narrow} == ticks, f"--profile, 32 bits: {narrow}")

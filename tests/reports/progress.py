@@ -1,4 +1,4 @@
-"""A long run shows its progress on a terminal, in a line that it erases at the end; elsewhere it prints nothing."""
+"""onnxcc shows the progress of a long compilation in a line on a terminal, and erases it at the end; elsewhere it prints nothing."""
 import os
 import pathlib
 import pty
@@ -25,7 +25,7 @@ def said(*options, term="xterm"):
         try:
             while piece := os.read(ours, 65536):
                 out += piece
-        except OSError:     # the terminal's end
+        except OSError:     # the terminal was closed
             pass
         os.close(ours)
         check(p.wait() == 0, f"progress: exit {p.returncode}: {out}")

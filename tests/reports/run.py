@@ -1,5 +1,5 @@
-"""References from the emitted C and the report to the model, and to the weights. Prints what is wrong, then "reports: N
-passed, N failed"."""
+"""References from the emitted C and the report to the model, and to the weights. Prints failures, then "reports: N passed, N
+failed"."""
 import json
 import os
 import pathlib
@@ -32,7 +32,7 @@ def run(*command, cwd=WORK):
 
 
 def network():
-    """Every node except views has code; most are fused into others."""
+    """A network in which every node except views has code, and most are fused."""
     rng = np.random.default_rng(0)
     shapes = {"conv.weight": (8, 4, 3, 3), "conv.bias": (8,), "bn.scale": (8,), "bn.bias": (8,), "bn.mean": (8,), "fc.weight": (8, 5)}
     weights = [numpy_helper.from_array(rng.standard_normal(s).astype(np.float32), n) for n, s in shapes.items()]
@@ -51,7 +51,7 @@ def network():
 
 
 def names():
-    """The C names every node and every large weight; the report has the work at the bounds, and shows the ends of names."""
+    """The C names every node and every large weight; the report has the operations at the bounds of sizes, and the ends of long names."""
     m = network()
     onnx.save(m, WORK / "network.onnx")
     p = run(BUILD / "onnxcc", "network.onnx", "-o", "network.c", "--dim", "batch<=4", "--report")
@@ -99,7 +99,7 @@ def parameters():
 
 
 def weights():
-    """The C finds its weights in any folder, or has an error that names the remedy."""
+    """The C finds its weights file in any folder, or the C compiler's error names the remedy."""
     folder = WORK / "sub"
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "b\\b").mkdir(parents=True)
@@ -120,7 +120,7 @@ def weights():
 
 
 def standard_output():
-    """Only the C, which needs no separate header; the report goes to standard error."""
+    """-o - prints only the C, which needs no header; the report goes to standard error."""
     p = run(BUILD / "onnxcc", "network.onnx", "-o", "-", "--dim", "batch<=4", "--report", "--prefix", "network")
     (WORK / "out.c").write_text(p.stdout)
     check(p.returncode == 0 and "lower bound" in p.stderr, f"-o - --report: {p.stderr}")
@@ -129,7 +129,7 @@ def standard_output():
 
 
 def links():
-    """What a link leads to is written, and the link stays; beside a device or standard output there is no file."""
+    """Output through a symbolic link writes its target, and keeps the link; no file is written beside a device or standard output."""
     folder = WORK / "links"
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "far").mkdir(parents=True)
@@ -160,7 +160,7 @@ LOOP = """(float[3] v, float[3] w) => (float[3] r, float[3] s) <int64 M = {10}, 
 
 
 def loops():
-    """No check that the loop's head implies; no copy of bytes that are in place."""
+    """Loops have no check that their head implies, and no copy of bytes that are in place."""
     onnx.save(parse_model(f'<ir_version: 8, opset_import: ["":17]> g {LOOP}'), WORK / "loop.onnx")
     run(BUILD / "onnxcc", "loop.onnx", "-o", "loop.c")
     body = (WORK / "loop.c").read_text().split("for (idx iteration")[1]

@@ -1,4 +1,4 @@
-"""The code's bytes in the report (onnxcc size, --object), beside those that the machine's own `size` and `nm` count."""
+"""The bytes of code in the report (onnxcc size, --object), compared with those that the machine's `size` and `nm` count."""
 import json
 import os
 import pathlib
@@ -40,7 +40,7 @@ def counted(machine, path):
 
 
 def agrees(what, machine, path, said):
-    """The report that onnxcc printed about the object, and what was counted in it."""
+    """Compares the report about an object with the counts of binutils."""
     if not check(said.returncode == 0, f"{what}: {said.stderr}"):
         return
     r = json.loads(said.stdout)
@@ -55,7 +55,7 @@ def agrees(what, machine, path, said):
 
 
 def objects():
-    """Objects of several machines and places of the weights, which the user compiled."""
+    """--object with objects for several machines, and with several places of the weights."""
     for machine, cc, level in COMPILERS:
         for weights in ("inline",) if MACHINES[machine].big_endian else ("inline", "incbin", "file"):
             what, path = f"--object, {machine}, {weights}", WORK / f"{machine}-{weights}.o"
@@ -67,7 +67,7 @@ def objects():
 
 
 def command():
-    """onnxcc size compiles by itself, and prints each form of the report; --max-flash counts the code."""
+    """onnxcc size compiles the C, and prints each form of the report; --max-flash counts the code."""
     for machine, cc, level in COMPILERS:
         words = ["size", "net.onnx", "--target", MACHINES[machine].target or "generic"]
         env = {"CC": cc, "CFLAGS": " ".join([level, *MACHINES[machine].flags])}
@@ -91,7 +91,7 @@ def command():
 
 
 def refused():
-    """What is not the object of this model is an error, however it was damaged; no byte of it reaches the terminal raw."""
+    """A file that is not the object of this model is an error, also a damaged one; its bytes are not printed to the terminal."""
     words = ["net.onnx", "--prefix", "net", "-o", "-", "--report", "--object"]
     good = (WORK / "x86-64-inline.o").read_bytes()
     (WORK / "program.c").write_text("int main(void) { return 0; }\n")

@@ -1,5 +1,5 @@
-"""--map: by its schema; every node of the file once, every line of the C, text at the lines, ranges as in the report; constants are
-computed again from the initializers, by what the map says was done to them."""
+"""--map: valid by its schema; it has every node of the file once, every line of the C, the right text at the lines, and the ranges of
+the report. Constants are computed again from the initializers by the operations in the map."""
 import json
 import os
 import re
@@ -47,7 +47,7 @@ def nodes_of(model):
 
 
 def follow_nodes(what, m, model):
-    """Every node of the file, and each of its steps knows it."""
+    """Every node of the file is in the map, and each of its steps refers to it."""
     want = [(n.op_type, n.name) for _, n in nodes_of(model)]
     said = [(n["operator"], n["name"]) for n in m["nodes"]]
     check(said == want, f"{what}: the nodes are {said[:9]}, not {want[:9]}")
@@ -100,7 +100,7 @@ TYPES = {"float": np.float32, "double": np.float64, "int64": np.int64, "int32": 
 
 
 def numbers_of(k, c):
-    """The numbers of a constant, as its lines have them; None: not as plain numbers."""
+    """The numbers of a constant in its lines; None: they are not plain numbers."""
     if k["type"] not in TYPES or not k["lines"]:
         return None
     first, last = k["lines"][-1]
@@ -114,7 +114,7 @@ def numbers_of(k, c):
 
 
 def computed(m, model, i, values):
-    """Origin i, by onnx's reference implementation; None: it is not only of initializers and of ONNX's operators."""
+    """Origin i, computed by onnx's reference; None: it depends on more than initializers and ONNX's operators."""
     if i in values:
         return values[i]
     o, result = m["origins"][i], None
@@ -146,7 +146,8 @@ def by_reference(o, of, model):
 
 
 def follow_constants(what, m, model, c):
-    """Each constant's name is on its lines, and its numbers are what the map says they are. Returns how many were computed."""
+    """Each constant's name is on its lines, and its numbers are those that the map's operations give. Returns the number of constants
+    computed."""
     done, values = 0, {}
     for k in m["constants"]:
         check(k["lines"] and all(k["c"] in "\n".join(c[a:b + 1]) for a, b in k["lines"]), f"{what}: {k['c']} is not on its lines")
@@ -192,7 +193,7 @@ def official():
     check(models > 200, f"only {models} models")
 
 
-# Nodes and what becomes of them: in functions, in functions of functions, in branches and loops.
+# Nodes in functions, in functions of functions, in branches and loops, and their fates.
 PROGRAM = """<ir_version: 8, opset_import: ["":17, "f":1]> g (float[2,3] x, bool c) => (float[2,3] y, float[2,3] z, float[3,2] u, float[2] v)
   <float[3,2] w = {1,2,3,4,5,6}, float two = {2}, int64[2] s = {3,2}, float[6] unused = {1,2,3,4,5,6}, bool t = {1}, int64 trips = {3}> {
     [first] a = f.twice (x)
@@ -239,8 +240,8 @@ def fates():
 
 
 def scaled():
-    """Weights into which a BatchNormalization is folded, packed for a convolution, transposed for a product: each element is where the
-    kernel's layout has it, computed here from the initializers that the map names."""
+    """Weights with a folded BatchNormalization, packed for a convolution, transposed for a product: each element, computed here from the
+    initializers that the map names, is at its place in the kernel's layout."""
     rng = np.random.default_rng(1)
     w = {"conv.w": rng.standard_normal((20, 3, 3, 3)), "conv.b": rng.standard_normal(20), "bn.s": rng.random(20) + .5, "bn.b": rng.standard_normal(20),
          "bn.m": rng.standard_normal(20), "bn.v": rng.random(20) + .5, "fc.w": rng.standard_normal((5, 20))}
@@ -270,7 +271,7 @@ def scaled():
     for key, (want, by) in expected.items():
         k = arrays.get(key)
         got = numbers_of(k, c) if k else None
-        there = ~np.isnan(want.ravel())                  # no kernel uses the rest
+        there = ~np.isnan(want.ravel())                  # no kernel reads the others
         good = got is not None and got.size == want.size and np.allclose(got[there], want.ravel()[there], 1e-5, 1e-6)
         check(good and by in k["by"], f"scaled: {key} is {k} {None if got is None else got[:20]}, not {want.ravel()[:20]}")
     operators = [s["operator"] for s in m["steps"]]
@@ -310,7 +311,7 @@ def onnxcc(*words):
 
 
 def files():
-    """--map as an output: -MD, --check, standard output, two outputs in one file; no file is left after an error."""
+    """--map as an output file: with -MD, --check, standard output, and the same name as another output; no file is left after an error."""
     base = ("-o", "files.c", "--map", "files.json")
     check(onnxcc(*base, "-MD").returncode == 0 and "files.json" in (WORK / "files.d").read_text().split(":")[0], "-MD leaves out the map")
     check(onnxcc(*base, "--check").returncode == 0, "--check of what was just written fails")
@@ -333,7 +334,8 @@ def files():
 
 
 def large():
-    """Networks of tests/models: 8-bit weights, weights in a file. Half of their constants, biases and scales, are not packed."""
+    """Networks of tests/models, with 8-bit weights and weights in a file. Half of their constants are biases and scales, which are not
+    packed."""
     names, done = ["ds_cnn", "ds_cnn_qdq", "mobilenet_v1_qdq", "resnet8_qdq"], 0
     p = subprocess.run([sys.executable, figures.ROOT / "tests" / "models" / "fetch.py", *names], capture_output=True, text=True,
                        env={**os.environ, "ONNXCC_CACHE": str(CACHE)})

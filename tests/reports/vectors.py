@@ -1,5 +1,5 @@
-"""--emit-test: the file that tests the C with results of the compiler. It passes, needs no libc, has the results of ONNX's own tests,
-and tells which output differs."""
+"""--emit-test: a C file that compares the model's C with the compiler's results. It passes, needs no libc, has the expected results of
+the official tests, and returns which output differs."""
 import re
 import subprocess
 
@@ -69,7 +69,7 @@ OPEN = """(float[n,3] x, float16[2] h, int8[5] b, bool[3] c, uint4[3] u) =>
 
 
 def forms():
-    """Open sizes, sizes that the run determines, small types, NaNs, --struct, targets that round otherwise; a result that differs."""
+    """Open sizes, sizes that the run determines, small types, NaNs, --struct, targets that round differently; a wrong result."""
     onnx.save(parse_model(f'<ir_version: 10, opset_import: ["":21]> g {OPEN}'), WORK / "open.onnx")
     for options, flags in (([], []), (["--struct"], []), (["--target", "x86-64-v3"], ["-march=x86-64-v3"]), (["--single"], [])):
         text, back = tested("open.onnx", "--dim", "n<=4", *options, flags=flags)

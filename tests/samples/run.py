@@ -1,5 +1,5 @@
-"""Builds the samples and runs them: filetype on files of known type, also in a browser, vad on speech between known silences, generate beside ONNX
-Runtime, train until it reads digits. Prints what is wrong, then "samples: N passed, N failed"."""
+"""Builds the samples and runs them: filetype on files of known type, also in a browser; vad on speech between known silences; generate
+beside ONNX Runtime; train until it reads digits. Prints failures, then "samples: N passed, N failed"."""
 import base64
 import ctypes
 import json
@@ -24,7 +24,7 @@ WORK = (ROOT / os.environ["B"] / "samples").resolve()
 
 
 def build(sample, name=None):
-    """The program of one sample, or the file of this name."""
+    """Builds a sample; returns its program, or the file with this name."""
     p = subprocess.run(["make", "--no-print-directory", "-C", ROOT / "samples" / sample, f"B={WORK / sample}"],
                        capture_output=True, text=True)
     check(p.returncode == 0, f"samples/{sample} does not build:\n{p.stdout}{p.stderr}")
@@ -70,7 +70,7 @@ def test_filetype():
     check(p.returncode == 1 and "no such file: No such" in p.stderr and f"{WORK}: Is a dir" in p.stderr, p.stderr)
 
 
-# ---- browser: the same files, dropped on the page; with the bits of the same C as machine code
+# ---- browser: the same files, dropped on the page; scores with the bits of the same C compiled for this machine
 
 DROP = """(async () => {
     const scores = [];
@@ -88,7 +88,7 @@ DROP = """(async () => {
 
 
 def native_scores(folder, contents):
-    """What main.c computes of the contents as machine code."""
+    """The scores that main.c, compiled for this machine, computes of the contents."""
     library = folder / "native.so"
     subprocess.run(["gcc", "-std=gnu99", "-O1", "-shared", "-fPIC", f"-I{folder}", f"-I{folder / 'filetype'}", "-o", library,
                     ROOT / "samples" / "browser" / "main.c", folder / "magika.c"], check=True)
@@ -172,7 +172,7 @@ def test_vad():
     check(p.returncode == 2 and "WAV" in p.stderr.upper(), f"vad: not a WAV file: {p.returncode} {p.stderr}")
 
 
-# ---- generate: the text that ONNX Runtime gives, with all keys and values passed on, by the highest logit
+# ---- generate: ONNX Runtime's text, by the highest logit, with its keys and values passed back
 
 def continued(session, prompt, n):
     """n bytes, and by how much the highest logit of each exceeds the next one."""
@@ -204,7 +204,7 @@ def test_generate():
     check("int lm_run(struct lm_state *state, const int64_t *input_ids, float *logits, struct lm_sizes *sizes);" in header, header[-900:])
 
 
-# ---- train: more than 97 % of the digits that are held out, and a curve that falls
+# ---- train: more than 97 % of the held-out digits are read right, and the loss falls
 
 def test_train():
     program, curve = build("train"), WORK / "train" / "loss.svg"

@@ -1,27 +1,27 @@
 """The rows of the format's specification: models for each row, their expected outcome, and results that were computed by hand (or
 numpy) from the specification, never by onnxcc. Prints the differences, and which rows are covered and held.
 
-A .spec file is text. A keyword begins a line; lines indented by four spaces go on with it:
+A .spec file is text. A line begins with a keyword; lines indented by four spaces continue it:
     row ID TITLE     a new case of the row ID; indented: the model (in the syntax of onnx.parser); a row may have several cases
-    model B1         instead: what to start from, one of MODELS (default B0)
+    model B1         instead: a model to start from, one of MODELS (default B0)
     for V in LIST    a case for each item
     edit PYTHON      changes the model m, or sets data (the bytes of m.onnx), or writes files
-    with ARGUMENTS   for onnxcc
+    with ARGUMENTS   options of onnxcc
     in NAME = VALUE  an input (others get generated numbers)
-    out VAR = VALUE  what a result, or an expression of results, must be; inputs go by their names
-    file NAME        the model's file, where not m.onnx; again: the C is the same from another folder and language
-    includes FILES   headers of C that the program includes first; pedantic, trigraphs: warnings of these are errors
-    by C             run the emitted C, built by gcc, instead of --eval; `by C PYTHON`: calls run() itself, may assert
-    function C       the user's functions: a C file that includes the header, linked with the emitted C
+    out VAR = VALUE  the expected value of a result, or of an expression of results and, by their names, inputs
+    file NAME        the name of the model's file, if not m.onnx; again: the C is the same from another folder and in another locale
+    includes FILES   C headers that the program includes first; pedantic, trigraphs: these warnings are errors
+    by C             runs the emitted C, built by gcc, instead of --eval; `by C PYTHON`: statements that call run(), and may assert
+    function C       the definitions of custom operators: a C file that includes the header, linked with the emitted C
     status NAME      run returns ..._NAME, by C
     error CODE TEXT  rejected, with this code (none, or *: any), and the text in the message
-    warns CODE TEXT  accepted, with this warning; without any such line: without warnings
+    warns CODE TEXT  accepted, with this warning; without such a line: without warnings
     strict CODE TEXT with --strict: rejected with this code; `strict` alone: accepted without warnings
     same PYTHON      this change of the model gives the same C, except comments;  differs PYTHON: other C
     c REGEX, h REGEX, dump REGEX   must match in the C, the header, the parsed graph; not REGEX: must match in neither C nor header
     see NAME         a case of tests/error
-    none WHY         requires nothing of a compiler
-    learn PYTHON     with --training: the emitted C is m, an object of tests/training/learner.py; may assert
+    none WHY         the row requires nothing of a compiler
+    learn PYTHON     with --training: statements on m, the emitted C as an object of tests/training/learner.py; may assert
 """
 import ctypes
 import fnmatch
@@ -48,7 +48,7 @@ import run as errors  # noqa: E402
 sys.path.insert(0, str(HERE.parent / "training"))
 from learner import Learner  # noqa: E402
 
-# The number of rows; those of DTY are numbered from 0.
+# The number of rows in each group; DTY's are numbered from 0, others from 1.
 ROWS = {"CON": 7, "VER": 16, "MOD": 11, "SEM": 7, "MET": 10, "OPS": 21, "GRA": 18, "NAM": 16, "IO": 19, "VIN": 9, "NOD": 15,
         "OPT": 17, "ATT": 28, "FUN": 39, "SUB": 27, "TRN": 28, "DTY": 34, "ENC": 17, "EXT": 18, "SPA": 15, "TYP": 15,
         "SHP": 21, "INF": 11, "DEN": 3, "QNT": 3, "DEV": 6, "PB": 12, "EMI": 8}
@@ -67,7 +67,7 @@ class Case:
         self.parts, self.text = [], ""
 
     def filled(self, space):
-        """The same with $V replaced by the value of its `for`."""
+        """The case with $V replaced by the value of its `for`."""
         def fill(text):
             return re.sub(r"\$(\w+)", lambda v: str(space[v[1]]) if v[1] in space else v[0], text)
 
@@ -111,7 +111,7 @@ def node(op, inputs, outputs, **attributes):
 
 
 def tensor(value, dtype=None, name="t", **fields):
-    """A TensorProto; of fields, those that are given are set or put in its lists, instead of raw data."""
+    """A TensorProto; `fields` are set, or added to its lists, in place of raw data."""
     t = numpy_helper.from_array(np.asarray(value, dtype), name)
     if fields:
         t.ClearField("raw_data")
@@ -157,7 +157,7 @@ def clean(m, *fields):
 
 
 def changed(m, python, space=None):
-    """m after the statements, which may also set data."""
+    """The model m after these statements, which may also set data."""
     copy = onnx.ModelProto()
     copy.CopyFrom(m)
     names = {"m": copy, "g": copy.graph, "data": None, "onnx": onnx, "helper": helper, "np": np, "wire": errors.wire, "train": train,
@@ -201,7 +201,7 @@ class Wrong(Exception):
 
 
 def apart(work):
-    """Runs a function in a separate process, which may crash or hang."""
+    """Runs a function in a separate process, as it may crash or hang."""
     out, into = os.pipe()
     child = os.fork()
     if not child:
@@ -256,7 +256,7 @@ class Trial:
         limit = None
 
     def expect(self, codes, said, what):
-        """Have the messages exactly these codes, and contain their texts?"""
+        """Checks that the messages have exactly these codes, and contain their texts."""
         found = [f for f in re.findall(rf"^{what}(?:\[(.*?)\])?: (.*(?:\n(?!error|warning).*)*)", said, flags=re.M) if "; no file written" not in f[1]]
         for want in codes:
             code, _, text = want.partition(" ")
@@ -268,7 +268,7 @@ class Trial:
             raise Wrong(f"{what} {extra[0]} was not expected:\n{said}")
 
     def compiled(self):
-        """The C and the header, for --prefix m."""
+        """(the C, the header), with --prefix m."""
         code, said, _ = self.onnxcc("-o m.c --prefix m")
         if code:
             raise Wrong(f"exit {code}:\n{said}")
@@ -391,7 +391,7 @@ class Trial:
         macros = dict(re.findall(r"^#define M_(\w+) (\d+)", h, flags=re.M))
 
         def run(*order, sizes=None, **given):
-            """status, {output: array}; sizes={...} sets sizes, and has the outputs' afterwards."""
+            """(status, {output: array}); sizes={...} sets the sizes of inputs, and afterwards has those of outputs."""
             sizes = {} if sizes is None else sizes
             given.update(zip([name for const, _, name in parameters if const], order))
             room = (ctypes.c_int64 * (len(fields) + 1))(*[sizes.get(f, 0) for f in fields])

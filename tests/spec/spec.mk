@@ -1,4 +1,4 @@
-# The format's specification, row by row: the requirement of each row, tested by models made for it. O='FUN-* SHP-10': these rows.
+# The format's specification, row by row: each requirement is tested by models made for it. O='FUN-* SHP-10': only these rows.
 TESTS += spec
 test-spec: setup all
 	@B=$(abspath $(B)) $(PYTHON) tests/spec/rows.py $(foreach o,$(O),'$(o)')

@@ -1,5 +1,5 @@
-"""States (--state): run.py [NAME...]. Every step of the emitted C, under sanitizers, gives what ONNX Runtime gives when its outputs are
-passed again as inputs. Prints what is wrong, then "states: N passed, N failed"."""
+"""States (--state): run.py [NAME...]. Every run of the emitted C, under sanitizers, gives ONNX Runtime's results when its outputs are
+passed back as inputs. Prints failures, then "states: N passed, N failed"."""
 import fnmatch
 import os
 import pathlib
@@ -20,8 +20,8 @@ MODELS = pathlib.Path(os.environ["ONNXCC_CACHE"]) / "models"
 STRICT = "-std=c99 -pedantic -Wall -Wextra -Wshadow -Wconversion -Wundef -Wvla -Werror".split()
 SANITIZE = "-O1 -fsanitize=address,undefined -fno-sanitize-recover=all".split()
 
-# Commands: z: reset, s: keeps a copy of the state, l: takes it back, r: a run, whose inputs follow, each after its size in
-# bytes. A run's status, sizes and outputs are printed. Every buffer has a block of its own, which the sanitizer guards.
+# The program's commands: z: resets the state; s: keeps a copy of it; l: restores the copy; r: a run, followed by its inputs, each after
+# its size in bytes. It prints a run's status, sizes and outputs. Every buffer is a block of its own, guarded by the sanitizer.
 DRIVER = """#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,7 +122,7 @@ class Program:
         return {i: np.array(x) for i, x in initial.items()}
 
     def run(self, initial, commands, limit=None, tolerance=1e-5):
-        """commands: 'z', 's', 'l', or the inputs of a run by name. limit(state after the run): must the run be refused?"""
+        """commands: 'z', 's', 'l', or the inputs of a run by name. limit(state after the run): must the run return an error?"""
         if not self.good:
             return
         data, wanted, state, copy = b"", [], None, None
@@ -144,7 +144,7 @@ class Program:
             self.compare(p.stdout, wanted, tolerance)
 
     def expect(self, inputs, state, limit):
-        """What ONNX Runtime gives: its outputs, or None where the run must be refused; the next state; the sizes to pass."""
+        """(ONNX Runtime's outputs, or None if the run must return an error; the next state; the sizes to pass)"""
         known = {}
         for i in self.session.get_inputs():
             x = inputs.get(i.name, state.get(i.name))
@@ -207,14 +207,14 @@ def decoder(name, now, bound, cases):
 
 
 def voice():
-    """silero-vad on a stream of samples: its state has the name that the parameter has."""
+    """silero-vad on a stream of samples; its state has the same name as the parameter of the C."""
     program = Program("vad", MODELS / "silero_vad_ifless" / "model.onnx", {"stateN": "state"},
                       ["--shape", "input=1,576", "--shape", "state=2,1,128", "--state", "stateN=state", "--weights=inline"])
     sound = [{"input": floats(1, 576) * 0.1, "sr": np.array(16000)} for _ in range(6)]
     program.run({"state": np.zeros((2, 1, 128), np.float32)}, ["z", *sound, "z", *sound[:2]], None, 1e-4)
 
 
-# ---- every way in which a state is kept
+# ---- every way of keeping a state
 
 def steps(n, **shapes):
     return ["z"] + [{i: floats(*s) for i, s in shapes.items()} for _ in range(n)]
@@ -257,7 +257,7 @@ def small():
 
 
 def growing():
-    """An axis that grows: the first, an inner one, the last; several parts; readers that take rows, and one that does not."""
+    """An axis that grows: the first, an inner one, the last; by several parts; with readers that take strided rows, and one that does not."""
     for name, before, after, remark in (("first", (), (3, 2), "appends to"), ("inner", (2,), (3,), "appends to"), ("last", (2, 3), (), "")):
         shape = ",".join([*map(str, before), "P", *map(str, after)])
         new = ",".join([*map(str, before), "N", *map(str, after)])

@@ -1,4 +1,4 @@
-# States (--state): every step of emitted C, under sanitizers, against ONNX Runtime, which is given its outputs again.
+# States (--state): every run of the emitted C, under sanitizers, compared with ONNX Runtime, which gets its outputs back as inputs.
 # Parts: passes/state, memory/share, memory/pitch, emit/emit_state.
 TESTS += states
 test-states: setup all

@@ -1,4 +1,4 @@
-/* build.c - compiles and calls the emitted C of tests, or takes the former results if nothing has changed since. */
+/* build.c - compiles and calls the emitted C of tests; keeps the results of a former run if nothing has changed since. */
 #include "case.h"
 #include "suite.h"
 
@@ -22,7 +22,7 @@ static const char *const way_flags[N_WAYS] = {
                       "-fno-sanitize-recover=all",
     [WAY_FAST] = "-std=c99 -O3" WARNINGS,
 };
-/* Sanitized code compiles fastest at -O0, but runs networks ten times as fast at -O1, with the tiles of -O0. */
+/* Sanitized code compiles fastest at -O0; but networks run ten times as fast at -O1, here with the tiles of -O0. */
 #define NETWORK_SANITIZED "-O1 -U__OPTIMIZE__"
 /* Clang's sanitizers detect more than gcc's, of pointers and shifts. */
 static const char *compiler_of(Way w) { return w == WAY_SANITIZED ? set.sanitizer : set.cc; }
@@ -64,7 +64,7 @@ void first_line(const char *file, const char *const *words, char *to, size_t n)
         from--;
     size_t k = 0, word = 0;
     for (; *from && *from != '\n' && k + 1 < n; from++) {
-        if (*from == '/') { /* of a path, its last part */
+        if (*from == '/') { /* only the last part of a path */
             k = word;
             continue;
         }
@@ -187,7 +187,7 @@ static uint64_t hash_file(const char *path, uint64_t seed)
     return hash;
 }
 
-/* The C compiler and the calling program. */
+/* Hash of the C compiler, its flags and the calling program. */
 static uint64_t hash_tools(Way w, const char *flags, const char *call)
 {
     static uint64_t tool[N_WAYS];
@@ -311,7 +311,7 @@ static void call(const Pending *p, const char *so, const char *name, Way w)
     free(out);
 }
 
-/* The verdict of a test that is alone in its translation unit. */
+/* The verdict of a test in a translation unit of its own. */
 static void run_alone(const Pending *p, Way w)
 {
     char *so = file_of_way(p->t->dir, w, "so"), *log = file_of_way(p->t->dir, w, "log");
@@ -341,7 +341,7 @@ static void write_unit(const char *path, const Pending *p, int n)
     fclose(f);
 }
 
-/* The verdicts of tests in one translation unit; false, and none: the C compiler says something. */
+/* The verdicts of tests in one translation unit; false: none, since the C compiler printed messages. */
 static bool run_unit(const Pending *p, int n, Way w)
 {
     char unit[4200], name[16];

@@ -1,5 +1,5 @@
-/* call.c - calls the emitted code of one test: call CASES.so NAME INPUTS RESULTS, where NAME
- * is that of its description. Built with the same sanitizers as the code. */
+/* call.c - calls the emitted code of one test: call CASES.so NAME INPUTS RESULTS. NAME is the name of the test's
+ * description. Built with the same sanitizers as the code. */
 #include "call.h"
 #include <dlfcn.h>
 

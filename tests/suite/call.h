@@ -1,5 +1,6 @@
-/* call.h - one test's emitted code, called: inputs from a file, results into one. Outputs are poisoned and have canaries
- * around them, except under the address sanitizer, whose red zones lie closer. What is wrong ends the program. */
+/* call.h - calls one test's emitted code: reads the inputs from a file, writes the results to one. Outputs are poisoned and
+ * have canaries around them, except under the address sanitizer, whose red zones are closer. A failed check ends the
+ * program. */
 #ifndef CALL_H
 #define CALL_H
 
@@ -8,7 +9,7 @@
 #include <time.h>
 
 #ifndef CALL_PATIENCE
-#define CALL_PATIENCE 1000 /* seconds: what takes longer is called once */
+#define CALL_PATIENCE 1000 /* seconds: a test that takes longer is called only once */
 #endif
 
 enum { POISON = 0xA5, CANARY = 0x3C, MARGIN = 64 };
@@ -55,7 +56,7 @@ static void free_all(char **p, int n)
     free(p);
 }
 
-/* Each string in memory of its own. */
+/* Reads strings, each into memory of its own. */
 static void read_strings(FILE *f, int i)
 {
     struct case_string *s = (void *)input[i];
@@ -92,7 +93,7 @@ static void read_inputs(const char *path)
         fclose(f);
 }
 
-/* One call with fresh outputs, and every check that needs no expectation. */
+/* One call with new output buffers, and every check that needs no expected results. */
 static void call(int poison)
 {
     void **p = room(((size_t)c->n_out + 1) * sizeof *p);
@@ -118,7 +119,7 @@ static void call(int poison)
 
 static int64_t (*dim)[CASE_RANK]; /* of the outputs */
 
-/* The contents of output i as they go to the file: *bytes of them. */
+/* The contents of output i in the file's form, *bytes bytes. */
 static char *contents(int i, int64_t bits, int64_t *bytes)
 {
     char *data = output[i] + margin();
@@ -165,7 +166,7 @@ static void write_results(const char *path, char **all, const int64_t *bytes)
     fclose(f);
 }
 
-/* A second call must give the same results: no state may remain between calls, and no element may keep the poison. */
+/* A second call, with other poison, must give the same results: no state remains between calls, every element is written. */
 static void compare_again(char **first, const int64_t *bytes)
 {
     int64_t *now = room(((size_t)c->n_out + 1) * 8);

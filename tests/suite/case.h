@@ -1,5 +1,5 @@
-/* case.h - between one test's emitted code and the program that calls it: what case.c (made by model.c) describes, and
- * the files in which inputs and results travel, little-endian on every machine. */
+/* case.h - the interface between a test's emitted code and the program that calls it: the description in case.c, which
+ * model.c writes, and the files of inputs and results, which are little-endian on every machine. */
 #ifndef CASE_H
 #define CASE_H
 
@@ -9,12 +9,12 @@
 
 #define CASE_RANK 16
 
-/* The name of a test's description; where several are in one translation unit, each has its own. */
+/* The name of a test's description; several in one translation unit have different names. */
 #ifndef SUITE_CASE
 #define SUITE_CASE suite_case
 #endif
 
-/* Every array has one more element than counted, so that none is empty. */
+/* Every array has one element more than its count, so that none is empty. */
 struct suite_case {
     int n_in, n_out, n_size;
     int repeat;                /* call twice and compare: not for random operators */
@@ -64,7 +64,7 @@ static inline void case_write(FILE *f, int64_t type, int64_t rank, const int64_t
     fwrite(data, 1, (size_t)bytes, f);
 }
 
-/* Clears the unused bits in the last byte of packed elements. Returns the number of bytes that these bits take. */
+/* Clears the unused bits in the last byte of packed elements. Returns the number of bytes that `bits` bits take. */
 static inline int64_t case_clear_padding(char *data, int64_t bits)
 {
     if (bits % 8)
@@ -92,7 +92,7 @@ static inline int64_t case_put_strings(const struct case_string *s, int64_t n, c
     return at;
 }
 
-/* Clears the unused slots of an open sequence, and the unused ends of the others. */
+/* Clears the unused slots of an open sequence, and the unused ends of the used ones. */
 static inline void case_clear_unused(struct case_string *s, const int64_t *dim, const int64_t *row,
                                      const int64_t *width, int64_t count)
 {

@@ -1,4 +1,4 @@
-/* data.c - a test's data: its files, and their form as results. */
+/* data.c - a test's data: reads its files, and converts them to the form of results. */
 #include "suite.h"
 
 #include <stdlib.h>

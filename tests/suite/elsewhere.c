@@ -1,4 +1,4 @@
-/* elsewhere.c - the emitted C of all tests, built and run by a separate program (tests/machines/elsewhere.py). */
+/* elsewhere.c - has a separate program (tests/machines/elsewhere.py) build and run the emitted C of all tests. */
 #include "suite.h"
 
 #include <stdlib.h>

@@ -20,7 +20,7 @@ from message import to_proto
 
 
 def write(folder, model, inputs, outputs, rtol):
-    """One test; model is a ModelProto, inputs and outputs are messages."""
+    """Writes one test; model is a ModelProto, inputs and outputs are messages."""
     data = os.path.join(folder, "test_data_set_0")
     os.makedirs(data)
     with open(os.path.join(folder, "model.onnx"), "wb") as f:
@@ -35,13 +35,13 @@ def write(folder, model, inputs, outputs, rtol):
 
 
 def data_inputs(model):
-    """The graph inputs that a caller passes: those without an initializer."""
+    """The graph inputs without an initializer, which a caller passes."""
     given = {t.name for t in model.graph.initializer} | {t.values.name for t in model.graph.sparse_initializer}
     return [v for v in model.graph.input if v.name not in given]
 
 
 def write_case(folder, case):
-    """A test that the onnx package creates in memory."""
+    """Writes a test that the onnx package creates in memory."""
     assert len(case.data_sets) == 1
     inputs, outputs = case.data_sets[0]
     graph = case.model.graph
@@ -57,7 +57,7 @@ def write_case(folder, case):
 
 
 def write_light(folder, case):
-    """A large model that the package has only with its output; the input is 0, 1/n, 2/n ..."""
+    """Writes the test of a large model, for which the package has only the output; the input is 0, 1/n, 2/n ..."""
     base = os.path.join(DATA_DIR, "light", os.path.basename(case.url))
     model = onnx.load(base)
     inputs = []
@@ -73,7 +73,7 @@ def write_light(folder, case):
 
 
 def write_random(folder):
-    """Two tests of random operators, large enough for tests of frequencies; the expected outputs only give shape and type."""
+    """Writes two tests of random operators, large enough to test frequencies; the expected outputs give only shape and type."""
     x = np.linspace(0, 1, 10000, dtype=np.float32)
     scalar = {"ratio": np.array(0.25, np.float32), "training": np.array(True)}
     cases = [
@@ -96,7 +96,7 @@ def write_random(folder):
 
 
 def write_all(folder):
-    warnings.simplefilter("ignore", RuntimeWarning)  # intended overflows
+    warnings.simplefilter("ignore", RuntimeWarning)  # overflows are intended
     count = 0
     for case in load_node_model_tests():
         write_case(os.path.join(folder, "node", case.name), case)

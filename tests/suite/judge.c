@@ -1,6 +1,6 @@
 /* judge.c - compares a test's results with the expected ones: shape, type, then every element.
- * Floats agree within rtol |expected| + atol, as in the suite's own runner (two units of a bfloat16, four of a float16
- * where that is more); integers, bools, and what float8 and float4 decode to, exactly. NaN agrees with NaN. */
+ * Floats must agree within rtol |expected| + atol, as in onnx's runner, or, if that is more, two units of a bfloat16 or
+ * four of a float16; integers, bools, and the decoded values of float8 and float4 exactly. NaN agrees with NaN. */
 #include "case.h"
 #include "suite.h"
 
@@ -9,7 +9,7 @@
 
 /* ---- reading results --------------------------------------------------------------------------------------------- */
 
-/* The forms of the outputs, and all results: of containers, take_results' list. */
+/* The forms of the outputs, and all results; of containers the list of take_results. */
 typedef struct Results {
     char *bytes, *forms;
     Tensors t;
@@ -125,7 +125,7 @@ static void compare_strings(int i, const Tensor *got, const Tensor *want, Class 
                         printable(tensor_get_str(got, k)), printable(tensor_get_str(want, k)));
 }
 
-/* A complex tensor as one of real and imaginary parts; others unchanged. */
+/* A complex tensor as a tensor of real and imaginary parts; others unchanged. */
 static const Tensor *as_parts(const Tensor *x)
 {
     if (x->type != C64 && x->type != C128)
@@ -169,7 +169,7 @@ static void compare(const Test *t, int i, const Tensor *got, const Tensor *want,
 
 /* ---- outputs that depend on a random generator: plausible or not ------------------------------------------------- */
 
-/* A count of successes, four standard deviations at most from its expectation. */
+/* Is a count of successes within four standard deviations of its expectation? */
 static bool plausible(double count, double expected, double variance)
 {
     return fabs(count - expected) <= 4 * sqrt(variance) + 1e-9;
@@ -246,7 +246,7 @@ void judge(const Test *t, const Result *result, Way w, Verdict *v)
         check_dropout(t, &r, result->ratio, v);
 }
 
-/* Bit for bit, except for the sign and the payload of a NaN, which depend on the C compiler. */
+/* Compares the bits, except the sign and payload of a NaN, which depend on the C compiler. */
 void judge_bits(const Test *t, Way w, Verdict *v)
 {
     Results a = read_results(t, WAY_EVAL), b = read_results(t, w);

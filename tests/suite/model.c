@@ -1,4 +1,4 @@
-/* model.c - one test inside the compiler: compile, emit, evaluate, and describe the emitted entry to call.c. */
+/* model.c - one test inside the compiler: compiles, emits and evaluates it, and describes the emitted C for call.c. */
 #include "case.h"
 #include "compile.h"
 #include "suite.h"
@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SLACK = 3 }; /* the bound of a run-time size lies above the test's own size, so that both get used */
+enum { SLACK = 3 }; /* so much larger than a test's size is the bound of its run-time size, so that they differ */
 
 typedef struct Case {
     const Test *t;
@@ -86,7 +86,7 @@ static int64_t longest(const Tensor *t)
     return n;
 }
 
-/* A user's options: shapes of unranked inputs, bounds of run-time sizes. */
+/* Options as a user gives them: shapes of unranked inputs, bounds of run-time sizes. */
 static void give_options(Case *c)
 {
     static const Data none;
@@ -137,7 +137,7 @@ static const Tensor *given(const Case *c, const Value *v)
     return NULL;
 }
 
-/* Is the first output ones and zeros that n has drawn? Bernoulli's function body casts comparisons with
+/* Is the first output a draw of ones and zeros by n? Bernoulli's function body casts comparisons with
  * RandomUniformLike. */
 static bool is_bernoulli(const Graph *g, const Node *n)
 {
@@ -146,7 +146,7 @@ static bool is_bernoulli(const Graph *g, const Node *n)
            (name_is(node_op(n), "RandomUniformLike") && last && name_is(node_op(last), "Cast"));
 }
 
-/* Whether an output's values are random: by the operators in the model. */
+/* Finds whether outputs are random, by the operators in the model. */
 static void find_kind(const Case *c, Result *r)
 {
     for (Node *n = c->m->graph->first; n; n = n->next) {
@@ -237,7 +237,7 @@ static bool is_open(int i)
     return false;
 }
 
-/* Bytes of the unit with a byte order; strings' lengths are swapped where they are read. */
+/* Bytes of the unit that has a byte order; lengths of strings are swapped when they are read. */
 static int64_t unit_of(Type t)
 {
     const bool complex = t == C64 || t == C128;

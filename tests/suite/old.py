@@ -1,5 +1,5 @@
-"""Writes the tests of older onnx packages, for the older versions of the operators: FOLDER/VERSION/NAME/model.onnx
-and test_data_set_0. Tests that several packages have are written once, under the first.
+"""Writes the tests of older onnx packages, which have older versions of the operators: FOLDER/VERSION/NAME/model.onnx
+and test_data_set_0. A test that several packages have is written once, for the first.
 
 usage: old.py FOLDER       (does nothing when FOLDER is complete)
 """
@@ -14,7 +14,7 @@ import onnx
 
 from cache import generated
 
-# For each, the options with which pip finds a wheel that need not run here.
+# For each version, the options with which pip finds a wheel; it need not run here.
 VERSIONS = {
     "1.2.2": ("3.6", "manylinux1_x86_64"),
     "1.3.0": ("3.6", "manylinux1_x86_64"),
@@ -48,7 +48,7 @@ def wheel(version, folder):
 
 
 def as_declared(files):
-    """Before numpy had a bfloat16, its bits were stored as uint16."""
+    """The files with bfloat16 data as declared; older packages stored its bits as uint16."""
     graph = onnx.ModelProto.FromString(files["model.onnx"]).graph
     given = {t.name for t in graph.initializer}
     for kind, values in (("input", [v for v in graph.input if v.name not in given]), ("output", graph.output)):

@@ -4,16 +4,16 @@
  *   --build DIR     folder of call and call-sanitized, and of the tests' work (build/suite)
  *   --include DIR   folder of the emitted code's <onnxcc/...>;  --source DIR: folder of case.h
  *   --cc CC         C compiler of the emitted code
- *   --known FILE    tests that are known to fail, `NAME  REASON` a line: none of them may pass, no other may fail
+ *   --known FILE    the tests that fail, a line `NAME  REASON` each: none of them may pass, no other may fail
  *   --update        rewrites FILE
- *   --ways LETTERS  of e (in the compiler), s (C, sanitizers), f (C, fast); without: all of these
+ *   --ways LETTERS  of e (in the compiler), s (C, sanitizers), f (C, optimised); without the option: all
  *   --elsewhere COMMAND   in the compiler, and as C by COMMAND LIST; the file LIST has the tests' folders
  *   --every N       only every Nth test as C, all of them in the compiler; with N = 0 none
- *   --turn K        the Kth, the K+Nth ... : K = 0, 1 ... N - 1 together run every test once
- *   --own GROUP     other tests than the current official ones; GROUP: their name in the counts
- *   --symbolic-outputs   without the declared shapes of the outputs, so that they must be computed
+ *   --turn K        the Kth, the K+Nth ...; runs with K = 0, 1 ... N - 1 together cover every test once
+ *   --own GROUP     SUITE has other tests than the official ones; GROUP: their name in the counts
+ *   --symbolic-outputs   without the declared shapes of the outputs, so that they must be inferred
  *   --incbin        the weights in a file beside the C, which compiles faster; not on a big-endian machine
- *   --single        each test's C contains what it needs of the runtime
+ *   --single        each test's C contains what it uses of the runtime
  *   --jobs N, -v */
 #include "base/session.h"
 #include "suite.h"
@@ -126,8 +126,7 @@ static void fail_all(int i, Result *r, Verdict v)
             r->way[w] = v;
 }
 
-/* The NAMEs of "before NAME after" at the ends of the log's lines, added to those that are in `list`; how many there
- * are now. */
+/* Adds the NAMEs of "before NAME after" at the ends of the log's lines to `list`; returns how many there are now. */
 static int find_names(const char *text, const char *before, const char *after, char (*list)[64], int n)
 {
     for (const char *s = text; (s = strstr(s, before)) && n < MAX_FROZEN;) {
@@ -144,8 +143,9 @@ static int find_names(const char *text, const char *before, const char *after, c
     return n;
 }
 
-/* Adds the options that the compiler's help suggests, "freeze it: --const INPUT=FILE.pb" or, where no input decides the
- * size, "give it a bound, --dim 'SIZE<=64'", or where there are many, "--all-dims='<=64'"; false: it suggests none, so another attempt would fail, too. */
+/* Adds the options that the compiler's help suggests: "freeze it: --const INPUT=FILE.pb"; if no input decides the size,
+ * "give it a bound, --dim 'SIZE<=64'"; if there are many, "--all-dims='<=64'". False: it suggests none, so that another
+ * attempt would fail, too. */
 static bool take_help(const char *log, Result *r)
 {
     char *text = read_file(log, NULL);
@@ -164,7 +164,7 @@ static bool take_help(const char *log, Result *r)
     return all || r->n_frozen + r->n_bounded > before;
 }
 
-/* Compiles and evaluates; if no C was written, the verdict holds for all ways. */
+/* Compiles and evaluates a test; if no C was written, the verdict holds for all ways. */
 static void run_compiler(int i)
 {
     const Test *t = &tests.at[i];
@@ -186,8 +186,8 @@ static void run_compiler(int i)
     free(log);
 }
 
-/* Results and verdicts of a former run stay, with the keys by which build.c, tests/cache.py and
- * tests/machines/elsewhere.py decide whether they still hold. */
+/* Results and verdicts of a former run are kept, with the keys by which build.c, tests/cache.py and
+ * tests/machines/elsewhere.py decide whether they are still valid. */
 static bool is_kept(const char *name)
 {
     const char *end = strrchr(name, '.');
@@ -227,7 +227,7 @@ static void run_test(int i)
 
 static bool as_c(int i) { return in_way(i, WAY_SANITIZED) || in_way(i, WAY_FAST); }
 
-/* The batches of tests that run as C: `which`, from where each begins; a network is one of its own. */
+/* The batches of tests that run as C: the tests, and the start of each batch; a network is a batch of its own. */
 static struct {
     VEC(int) which, begin;
 } batches;
@@ -259,7 +259,7 @@ static void run_batch(int k)
     }
 }
 
-/* f for every number below n, on as many processes as there are processors. */
+/* Calls f for every number below n, in as many processes as there are processors. */
 static void run_all(void (*f)(int), int n)
 {
     shared->next = 0;
@@ -299,7 +299,7 @@ static bool selected(const char *test, char *const *patterns)
 
 bool is_network(const Test *t) { return strstr(t->from, "/light/"); }
 
-/* The large ones first, so that no process is left alone with them at the end. */
+/* Large tests first, so that no process is left alone with one at the end. */
 static int compare_tests(const void *a, const void *b)
 {
     const Test *x = a, *y = b;
@@ -316,7 +316,7 @@ static void read_number(const Test *t, const char *file, double *to)
     free(s);
 }
 
-/* The lists have tests by their names, those of an older package as VERSION/NAME. */
+/* Lists name a test by its name, one of an older package as VERSION/NAME. */
 static void add_test(const char *folder, const char *kind, const char *test, char *const *patterns)
 {
     char *full = isdigit((unsigned char)*kind) ? path_in(kind, test) : strdup(test);
@@ -542,7 +542,7 @@ static bool read_argument(char **argv, int *i)
 
 int main(int argc, char **argv)
 {
-    session_begin(); /* for the memory of the lists of tests; each test has a run of its own */
+    session_begin(); /* for the memory of the lists of tests; each test has a session of its own */
     int i = 1;
     jobs = (int)sysconf(_SC_NPROCESSORS_ONLN);
     for (; i < argc && argv[i][0] == '-'; i++) {

@@ -84,8 +84,8 @@ const char *form_of_type(const TypeDesc *d);
 const char *form_of_container(const ContainerType *b);
 /* Reads KIND_I.pb as `form`; false: there is no such file. */
 bool read_data(const Test *t, const char *kind, int i, const char *form, Data *d);
-/* Outputs of the compiled model as a list: how many elements, then these; whether there is one, then it. Returns the
- * number of outputs taken. list_data: the same list of the expected data. */
+/* Outputs of the compiled model as a list: of a sequence the number of elements, then these; of an optional whether there
+ * is an element, then it. Returns the number of outputs taken. list_data: the same list of the expected data. */
 int take_results(const char *form, const Tensor *got, Tensors *to);
 void list_data(const Data *d, Tensors *to);
 
@@ -93,22 +93,22 @@ void list_data(const Data *d, Tensors *to);
  * Errors leave by exit(), so run it in a process of its own. */
 void compile_case(const Test *t, Result *r);
 
-/* build.c: one way of some tests, `which` of the lists: C compiler and call, or a former run's verdict if nothing has
- * changed; leaves out.WAY. The tests are in one translation unit, since the kernels that they share take most of the
- * time; where the C compiler says anything, each is alone. */
+/* build.c: compiles and calls the tests `which` in one way, or keeps a former run's verdicts if nothing has changed;
+ * leaves out.WAY. The tests are in one translation unit, since the kernels that they share take most of the time; if the
+ * C compiler prints messages, each is in its own. */
 void run_emitted(const Test *tests, Result *results, const int *which, int n, Way w);
-/* Starts argv[0] with its output in `log`, for at most so many seconds; the status of waitpid. */
+/* Runs argv[0] with its output in `log`, for at most so many seconds; returns the status of waitpid. */
 int run_command(char *const *argv, const char *log, int seconds);
-/* The first line of a file with one of the words, otherwise its first line; without paths. */
+/* The first line of a file that has one of the words, or else its first line; without paths. */
 void first_line(const char *file, const char *const *words, char *to, size_t n);
 
 /* elsewhere.c: has `command` build and run the emitted C of all tests, leaving out.elsewhere, or verdict.elsewhere with
  * the failure: "class: why". */
 void run_elsewhere(const char *command, const Test *tests, Result *results, int n);
 
-/* judge.c: out.WAY against the expected outputs. */
+/* judge.c: compares out.WAY with the expected outputs. */
 void judge(const Test *t, const Result *r, Way w, Verdict *v);
-/* Whether out.eval and out.WAY have the same contents. */
+/* Compares the bits of out.eval and out.WAY. */
 void judge_bits(const Test *t, Way w, Verdict *v);
 
 __attribute__((format(printf, 3, 4))) void set_verdict(Verdict *v, Class c, const char *format, ...);

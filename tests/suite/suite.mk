@@ -1,5 +1,5 @@
-# The official ONNX tests. T='test_relu test_softmax*': only these; W: only these ways, of e (in the compiler), s (C, sanitizers),
-# f (C, fast); EVERY=N: only every Nth as C. KNOWN=update rewrites known.txt.
+# The official ONNX tests. T='test_relu test_softmax*': only these; W: only these ways, of e (evaluated by the compiler), s (C under
+# sanitizers), f (optimised C); EVERY=N: only every Nth as C. KNOWN=update rewrites known.txt.
 EVERY ?= 1
 TESTS += suite
 SUITE = $(B)/suite
@@ -10,7 +10,7 @@ test-suite: setup $(SUITE)/run $(SUITE)/call $(SUITE)/call-sanitized $(B)/includ
 	@$(SUITE)/run --build $(SUITE) --include $(B)/include --known tests/known.txt $(if $(T),-v,--every $(EVERY)) $(if $(W),--ways $(W)) \
 		$(if $(filter update,$(KNOWN)),--update) $(SUITE_FLAGS) $(CACHE)/suite $(foreach t,$(T),'$(t)')
 
-# The same tests in the compiler, with the declared sizes of the outputs hidden: every one must be derived.
+# The same tests, evaluated by the compiler, with the declared sizes of the outputs hidden: every size must be inferred.
 # Parts: ir/dim, ir/symbol, passes/infer, passes/bounds.
 TESTS += symbolic
 test-symbolic: setup $(SUITE)/run
@@ -19,7 +19,7 @@ test-symbolic: setup $(SUITE)/run
 	@$(SUITE)/run --symbolic-outputs --build $(SUITE)/symbolic --include $(B)/include --known tests/known.txt --every 100000 --ways e \
 		$(CACHE)/suite $(if $(T),'$(T)') >$(SUITE)/symbolic/log; status=$$?; sed 's/^suite:/symbolic:/' $(SUITE)/symbolic/log; exit $$status
 
-# Those of older onnx packages, for the older versions of the operators; as C: one of OLD_EVERY, others for every commit.
+# The tests of older onnx packages, for older versions of the operators; one of OLD_EVERY as C, others for every commit.
 TESTS += old
 OLD_EVERY ?= 10
 OLD_TURN ?= $(shell git rev-list --count HEAD 2>/dev/null || echo 0)
@@ -29,7 +29,7 @@ test-old: setup $(SUITE)/run $(SUITE)/call $(SUITE)/call-sanitized $(B)/include/
 	@$(SUITE)/run --own old --build $(SUITE)/old --include $(B)/include --known tests/known-old.txt \
 		$(if $(T),-v,--every $(OLD_EVERY) --turn $(OLD_TURN)) $(if $(W),--ways $(W)) $(SUITE_FLAGS) $(CACHE)/old $(if $(T),'$(T)')
 
-# The same under the sanitizers with the vectors of x86-64-v3: one of V3_EVERY tests, others for every commit; V3_EVERY=1: all.
+# The official tests under sanitizers with the vectors of x86-64-v3: one of V3_EVERY, others for every commit; V3_EVERY=1: all.
 TESTS += vectors
 V3_EVERY ?= 12
 test-vectors: setup $(SUITE)/run $(SUITE)/call $(SUITE)/call-sanitized $(B)/include/onnxcc
@@ -44,7 +44,7 @@ $(SUITE)/run: $(SUITE_OBJECTS) $(filter-out $(B)/main.o,$(OBJECTS)) $(HOST_KERNE
 $(SUITE)/%.o: tests/suite/%.c tests/suite/suite.mk | $(SUITE)
 	$(CC) $(CFLAGS) $(HOST_CFLAGS) -MMD -MP -c -o $@ $<
 -include $(SUITE_OBJECTS:.o=.d)
-# The emitted code uses the decoders of image formats that need libraries from the program that loads it.
+# The decoders of image formats are in the calling program: the emitted code finds them there.
 $(SUITE)/call: tests/suite/call.c tests/suite/call.h tests/suite/case.h $(CODECS) | $(SUITE)
 	$(CC) $(CFLAGS) -rdynamic -o $@ $< $(CODECS) $(CODEC_LINK)
 $(SUITE)/call-sanitized: tests/suite/call.c tests/suite/call.h tests/suite/case.h $(CODECS) | $(SUITE)

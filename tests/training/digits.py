@@ -1,5 +1,5 @@
-"""samples/train's network: its training in C beside the same in numpy, in double. Each step of numpy starts from
-the state in C, which shows the rounding of one step; a second run of numpy starts once, and goes on by itself."""
+"""samples/train's network: its training in C, compared with numpy's in double. One numpy starts each step from the state in C, which shows
+the rounding of one step; a second numpy starts once, and continues by itself."""
 import os
 import pathlib
 import sys
@@ -18,7 +18,7 @@ BATCH, RATE, ALPHA, BETA, EPSILON = 16, 0.003, 0.9, 0.999, 1e-8
 
 
 def windows(x):
-    """(batch, channels, 8, 8) -> (batch, 8, 8, channels * 9): the elements around each."""
+    """The 3 x 3 elements around each: (batch, channels, 8, 8) -> (batch, 8, 8, channels * 9)."""
     p = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
     return np.stack([p[:, :, i:i + 8, j:j + 8] for i in range(3) for j in range(3)], 2).reshape(len(x), -1, 8, 8).transpose(0, 2, 3, 1)
 
@@ -28,7 +28,7 @@ def conv(x, w, b):
 
 
 def conv_back(x, w, d):
-    """The gradients by x, w and b."""
+    """The gradients of a convolution with respect to x, w and b."""
     flat, rows_ = d.transpose(0, 2, 3, 1).reshape(-1, len(w)), windows(x).reshape(-1, w[0].size)
     turned = w[:, :, ::-1, ::-1].transpose(1, 0, 2, 3)
     return conv(d, turned, 0), (flat.T @ rows_).reshape(w.shape), flat.sum(0)
@@ -44,7 +44,7 @@ def scores(p, x):
 
 
 def gradients(p, x, t):
-    """The loss, the gradients, and how near a rectifier or a pool is to a tie: there, rounding decides."""
+    """(loss, gradients, how near a rectifier or a pool is to a tie, which rounding would decide)"""
     y, (c1, h1, c2, blocks, pool) = scores(p, x)
     e = np.exp(y - y.max(1, keepdims=True))
     q = e / e.sum(1, keepdims=True)
@@ -59,7 +59,7 @@ def gradients(p, x, t):
     _, d["w1"], d["b1"] = conv_back(x, p["w1"], dh1 * (c1 > 0))
     best = np.sort(four, -1)
     apart = np.concatenate([v.ravel() for v in (abs(c1), abs(c2), (best[..., 3] - best[..., 2])[best[..., 3] > 0])])
-    return loss, d, apart[apart > 1e-12].min()     # equal windows give exact ties, which do not matter
+    return loss, d, apart[apart > 1e-12].min()     # exact ties, which equal windows have, do not matter
 
 
 class State:
@@ -68,7 +68,7 @@ class State:
         self.steps = int(m.steps[0])
 
     def step(self, x, t):
-        """Adam, as the standard words it. The loss, and how near to a tie."""
+        """A step of Adam by the standard's text; returns the loss, and how near a tie was."""
         loss, d, near = gradients(self.p, x, t)
         rate = RATE * np.sqrt(1 - BETA ** self.steps) / (1 - ALPHA ** self.steps) if self.steps else RATE
         for n in self.p:
@@ -100,7 +100,7 @@ def follow(m, images, labels):
             mean = getattr(m, n + "_mean").reshape(SHAPES[n])
             if near >= 1e-6:
                 assert np.allclose(mean, same.v[n], rtol=1e-4, atol=2e-7), f"step {k}: {n}_mean is apart by {abs(mean - same.v[n]).max()}"
-            sure = np.sqrt(same.s[n]) > 1e-5    # a gradient of nothing but rounding gets a whole step by Adam
+            sure = np.sqrt(same.s[n]) > 1e-5    # Adam makes a whole step even if a gradient is only rounding error
             assert near < 1e-6 or np.allclose(got[sure], wanted[sure], rtol=1e-4, atol=2e-6), f"step {k}: {n} is apart by {abs(got - wanted)[sure].max()}"
         if k < 100:
             alone, _ = free.step(x, t)

@@ -1,5 +1,5 @@
-"""Random numbers of training models are state: each step draws anew, from a seed, the same on every machine; the numbers of nodes with
-an attribute `seed` are those of docs/training.md, and the others fit their distributions."""
+"""Random numbers in training models: the generator is state, each step draws other numbers, and a seed gives the same numbers on every
+machine. Nodes with an attribute `seed` draw the numbers of docs/training.md; those of others have the right distributions."""
 import math
 import pathlib
 import shutil
@@ -29,12 +29,12 @@ def mix(z):
 
 
 def splitmix(start, count):
-    """By Steele, Lea and Flood: the generator's outputs."""
+    """Outputs of the generator SplitMix64, by Steele, Lea and Flood."""
     return [mix(start + (i + 1) * GOLDEN & WORD) for i in range(count)]
 
 
 def sequence(seed, call, count):
-    """What a node with this attribute draws in a call: docs/training.md."""
+    """The numbers that a node with this seed draws in a call, by docs/training.md."""
     key = seed & WORD if isinstance(seed, int) else int(np.float32(seed).view(np.uint32))
     return splitmix(mix(mix(key + GOLDEN & WORD) ^ call), count)
 
@@ -67,7 +67,7 @@ PLAIN = model("""step () => (float[8] wn, float[1000] u, float[1000] low, float[
 
 
 def each_step_anew(m):
-    """Also the same with the same seed, and from a saved state."""
+    """Each step draws other numbers; the same seed, and a saved state, give the same."""
     def run(seed, steps=3):
         m.reset(seed).init()
         return [m.step(np.ones(8, f)) for _ in range(steps)]
@@ -100,7 +100,7 @@ def seeded(m):
 
 
 def distributions(m):
-    """Means within five standard errors; the gradient of Dropout by what it kept."""
+    """Means are within five standard errors; the gradient of Dropout is that of the elements it kept."""
     m.reset(3).init()
     all_of = {}
     kept = []
@@ -172,8 +172,8 @@ def built(machine, folder):
 
 
 def everywhere(m, texts):
-    """The state and results after five steps, by several compilers, and on other machines as far as they are here: big-endian, of 32 bits,
-    without an operating system. Of a network that learns by Adam, too."""
+    """The state and results after five steps are the same by several compilers and on other machines, as far as their tools are installed:
+    big-endian, of 32 bits, without an operating system. So are those of a network that learns by Adam."""
     with tempfile.TemporaryDirectory() as folder:
         build(m, folder)
         main = MAIN
@@ -194,7 +194,7 @@ def everywhere(m, texts):
 
 @in_folder
 def none_without(folder):
-    """A model that draws nothing has no generator, though it has a Dropout that is off."""
+    """A model that draws no numbers has no generator, even with a Dropout, not in training mode."""
     m, _ = build(model("step () => (float[8] wn) { d = Dropout(w)  wn = Neg(d) }"), folder)
     assert list(m.fields) == ["w"], list(m.fields)
 

@@ -45,7 +45,7 @@ class Learner:
         return other
 
     def __getattr__(self, name):
-        """A state variable, flat."""
+        """A state variable as a flat array."""
         kind, at, n = self.__dict__["fields"][name]
         return self.bytes[at:at + kind.itemsize * n].view(kind)
 
@@ -54,7 +54,7 @@ class Learner:
         return self.bytes.ctypes.data
 
     def call(self, function, *order, sizes=None, **given):
-        """status, {output: array}"""
+        """(status, {output: array})"""
         parameters = self.entries[function]
         sizes = {} if sizes is None else sizes
         given.update(zip([name for const, _, name in parameters if const], order))
@@ -111,7 +111,7 @@ class Learner:
 
 
 def build(m, folder, *arguments, prefix="m"):
-    """The model as a Learner, and what onnxcc said."""
+    """(the model as a Learner, onnxcc's messages)"""
     onnx.save(m, f"{folder}/m.onnx")
     p = subprocess.run([ONNXCC, "m.onnx", "-o", "m.c", "--single", "--training", "--prefix", prefix, *arguments], cwd=folder, capture_output=True, text=True)
     assert p.returncode == 0, p.stderr
@@ -121,7 +121,7 @@ def build(m, folder, *arguments, prefix="m"):
 
 
 def in_folder(case):
-    """case(..., folder), in a new temporary folder."""
+    """A function that calls case(..., folder) with a new temporary folder."""
     @functools.wraps(case)
     def run(*arguments):
         with tempfile.TemporaryDirectory() as folder:
@@ -130,7 +130,7 @@ def in_folder(case):
 
 
 def run_cases(label, *cases):
-    """Runs each case, a function or (function, argument...), and prints what failed. The process's exit status."""
+    """Runs each case, a function or (function, argument...), and prints failures; returns the process's exit status."""
     failed = 0
     for function, *arguments in (c if isinstance(c, tuple) else (c,) for c in cases):
         try:

@@ -1,5 +1,5 @@
-"""Networks learn, in C, tasks whose answers are known: an LSTM learns a sequence in which the last symbol does not tell the next; a
-transformer's block learns a paragraph, which it then writes; a head is trained on a frozen body whose weights the program loads."""
+"""Networks learn, in C, tasks with known answers: an LSTM learns a sequence in which the last symbol does not determine the next; a
+transformer block learns a paragraph, which it then writes; a head is trained on a frozen body whose weights the program loads."""
 import ctypes
 import pathlib
 import sys
@@ -27,7 +27,7 @@ def model(text, shapes, seed=1, ones=()):
 
 @in_folder
 def lstm(folder):
-    """After "a" comes "b" or "c", by what was before: the symbol alone does not tell."""
+    """After "a" comes "b" or "c", depending on earlier symbols."""
     text = "abacadaebacbdafbcbdeacfabdcafebdce"
     x = np.eye(6, dtype=f)[[ord(c) - 97 for c in text[:-1]]][:, None]
     t = np.array([ord(c) - 97 for c in text[1:]])
@@ -47,7 +47,7 @@ PARAGRAPH = "No heap, stdio, recursion or variable-length array. The only writab
 
 @in_folder
 def transformer(folder):
-    """After training it writes the paragraph from its first letter on: each token attends only those before it."""
+    """After training it writes the paragraph, given its first letter; each token attends only to those before it."""
     letters = sorted(set(PARAGRAPH))
     n, c, v = len(PARAGRAPH) - 1, 32, len(letters)
     ids = np.array([letters.index(k) for k in PARAGRAPH])

@@ -1,5 +1,5 @@
-"""Training models compiled with --training, step by step beside numpy: an MLP learns XOR by SGD, Momentum and Adam. Also: saved
-states, and which new values are computed in place."""
+"""Training models (--training), compared with numpy step by step: an MLP learns XOR by SGD, Momentum and Adam. Also: saved states, and
+which new values are computed in place."""
 import re
 import sys
 
@@ -20,7 +20,7 @@ def parameters():
 
 
 def xor(optimiser):
-    """The model; its state: the parameters, what the optimiser keeps of each, and the number of steps."""
+    """The model, whose state is the parameters, the optimiser's state for each, and the number of steps."""
     p, names = parameters(), list(parameters())
     node, info, tensor = helper.make_node, helper.make_tensor_value_info, numpy_helper.from_array
     forward = [node("MatMul", ["x", "w1"], ["a1"]), node("Add", ["a1", "b1"], ["a2"]), node("Tanh", ["a2"], ["h"]),
@@ -53,7 +53,7 @@ def xor(optimiser):
 
 
 class Numpy:
-    """The same training in double. (At a rate of 0.3 it is so near to divergence that SGD in float drifts from SGD in double by 0.08.)"""
+    """The same training in double. (At a rate of 0.3 it is so near to divergence that SGD in float deviates from it by 0.08.)"""
 
     def __init__(self, optimiser):
         self.optimiser, self.p = optimiser, {n: v.astype(float) for n, v in parameters().items()}

@@ -1,5 +1,5 @@
-"""The cost of training beside inference: a step of samples/train's network, in instructions (counted in QEMU) and in time; the arena of
-MobileNetV2 at batch 1, whose last block is trained, alone and with the layers after it."""
+"""The cost of training relative to inference: a step of samples/train's network, in instructions (counted in QEMU) and in time; the arena
+of MobileNetV2 at batch 1 when its last block is trained, alone and with the layers after it."""
 import os
 import pathlib
 import re
@@ -17,7 +17,7 @@ from model import digits  # noqa: E402
 from table import MACHINES  # noqa: E402
 from training import add_training  # noqa: E402
 
-STEP, ARENA = 3.5, 1.3      # times inference
+STEP, ARENA = 3.5, 1.3      # limits, as multiples of inference
 
 MAIN = """#include <stdio.h>
 #include <stdlib.h>

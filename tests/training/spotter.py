@@ -1,6 +1,6 @@
-"""The last layer of a keyword spotter, MLPerf Tiny's DS-CNN in 8-bit integers, is tuned to other words on a bare Cortex-M4 in QEMU, in
-32 KB of RAM: state, arena, inputs, outputs and stack. The body stays as it is; the new head, in floats, learns by momentum, one example a
-step. Its training is compared with the same in numpy, the body's features with ONNX Runtime's; held-out words are told apart."""
+"""The last layer of a keyword spotter, MLPerf Tiny's DS-CNN in 8-bit integers, is trained for other words on a bare Cortex-M4 in QEMU, in
+32 KB of RAM: state, arena, inputs, outputs and stack. The body is frozen; the new head, in floats, learns by momentum, one example a
+step. Its training is compared with numpy's, the body's features with ONNX Runtime's; it must recognise held-out examples."""
 import os
 import pathlib
 import re
@@ -105,7 +105,7 @@ int main(void)
 
 
 def spotter(body):
-    """The body with a new head of zeros, whose input is also an output."""
+    """The body with a new head of zeros; the head's input is also an output."""
     m = utils.Extractor(body).extract_model([body.graph.input[0].name], ["/flatten_out"])
     m.graph.node.append(helper.make_node("Identity", ["/flatten_out"], ["features"]))
     m.graph.node.append(helper.make_node("Gemm", ["features", "head_w", "head_b"], ["score"]))
@@ -116,7 +116,7 @@ def spotter(body):
 
 
 def said(word, rng):
-    """A spoken word: the curve of each feature over time, which belongs to the word, at a random time and speed, with noise."""
+    """The features of a spoken word: curves over time that belong to the word, at a random time and speed, with noise."""
     shape = np.random.default_rng(100 + word).normal(size=(5, FRAMES[1]))
     at = (np.arange(FRAMES[0]) * rng.uniform(0.9, 1.1) + rng.uniform(-3, 3)) / FRAMES[0] * 4
     course = np.stack([np.interp(at, range(5), c) for c in shape.T], 1)
@@ -124,7 +124,7 @@ def said(word, rng):
 
 
 def examples():
-    """Sounds and words: those that are learnt, in a random order, and those held out."""
+    """Sounds and their words: those to learn, in a random order, then those held out."""
     rng = np.random.default_rng(7)
     pairs = [[(said(w, rng), w) for _ in range(n) for w in range(WORDS)] for n in (EXAMPLES, HELD_OUT)]
     order = rng.permutation(len(pairs[0]))
@@ -198,7 +198,7 @@ def tuned(folder):
     want, w, b = numpy_head(features, words, learnt)
     apart = max(abs(losses - want).max(), abs(head[:FEATURES * WORDS].reshape(FEATURES, WORDS) - w).max(), abs(head[FEATURES * WORDS:] - b).max())
     assert apart < 1e-4, f"the head is apart from numpy's by {apart}"
-    o = onnxruntime.SessionOptions()     # as it is written: ONNX Runtime's own kernels for 8 bits saturate on some processors
+    o = onnxruntime.SessionOptions()     # without optimisations, since ONNX Runtime's 8-bit kernels saturate on some processors
     o.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = onnxruntime.InferenceSession((folder / "kws.onnx").read_bytes(), o)
     body_of = np.stack([session.run(["features"], {m.graph.input[0].name: s.reshape(1, 1, *FRAMES).astype(np.float32) / 32})[0][0] for s in sounds])

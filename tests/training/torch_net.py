@@ -1,5 +1,5 @@
-"""A torch module becomes a training model, by the ten lines of samples/train/README.md; its C learns as torch does, step by step. The
-artifacts of onnxruntime-training become one, too; its C learns as ONNX Runtime does from them."""
+"""A torch module becomes a training model by the lines of samples/train/README.md, whose C learns as torch does, step by step. The
+artifacts of onnxruntime-training become one, too, whose C learns as ONNX Runtime does."""
 import pathlib
 import re
 import subprocess
@@ -19,7 +19,7 @@ RATE, STEPS = 0.01, 20
 
 
 def example(folder):
-    """The README's lines, as they stand there; what they define."""
+    """Runs the README's lines; returns what they define."""
     text = (ROOT / "samples" / "train" / "README.md").read_text()
     code = next(c for c in re.findall(r"```python\n(.*?)```", text, flags=re.S) if "torch" in c)
     assert len(code.strip().splitlines()) <= 10
@@ -35,7 +35,7 @@ def exported(net, x, folder, optimiser):
 
 
 def follow(net, m, shape, classes, optimiser):
-    """20 steps of C and of torch from the same weights: losses, then weights."""
+    """Compares 20 steps of C and of torch from the same weights: losses, then weights."""
     rng = np.random.default_rng(3)
     loss_of = torch.nn.CrossEntropyLoss()
     m.reset()
@@ -50,7 +50,7 @@ def follow(net, m, shape, classes, optimiser):
 
 
 def ten_lines():
-    """SGD, Momentum: torch's. (Adam's first steps differ: the standard corrects the means by the number of steps before.)"""
+    """SGD and Momentum agree with torch's. (Adam's first steps differ: the standard corrects the means by the number of earlier steps.)"""
     with tempfile.TemporaryDirectory() as folder:
         torch.manual_seed(1)
         net, model = example(folder)
@@ -76,7 +76,7 @@ def from_package(optimiser, loss):
         artifacts.generate_artifacts(net, requires_grad=names[:1] + names[2:], frozen_params=names[1:2], loss=artifacts.LossType[loss],
                                      optimizer=artifacts.OptimType[optimiser], artifact_directory=folder)
         update = onnx.load(f"{folder}/optimizer_model.onnx")
-        update.ir_version = 8       # the package writes it by onnx's newest version, which it does not read
+        update.ir_version = 8       # the package writes onnx's newest version, which it cannot read
         onnx.save(update, f"{folder}/optimizer_model.onnx")
         state = api.CheckpointState.load_checkpoint(f"{folder}/checkpoint")
         module = api.Module(f"{folder}/training_model.onnx", state, f"{folder}/eval_model.onnx")

@@ -1,5 +1,6 @@
-"""Random training models whose state variables read each other: swaps, chains, shared reads, two algorithms. Each step in C beside numpy,
-which computes every new value before it assigns any. Also: a new value is written over the old one where nothing can stand against it."""
+"""Random training models whose state variables depend on each other: swaps, chains, shared reads, two algorithms. Each step in C is
+compared with numpy, which computes every new value before it assigns any. A new value overwrites the old one wherever that is obviously
+possible."""
 import json
 import re
 import subprocess
@@ -12,7 +13,7 @@ from onnx import helper, numpy_helper
 from learner import ONNXCC, build, in_folder, run_cases
 
 KINDS = {"float": np.float32, "double": np.float64, "int32": np.int32, "int64": np.int64}
-N, CASES, STEPS, MODULUS = 3, 40, 3, 7       # state variables are N x N; values are integers below MODULUS: all types are exact
+N, CASES, STEPS, MODULUS = 3, 40, 3, 7       # state variables are N x N; values are integers below MODULUS, exact in all types
 LAST, FIRST = np.iinfo(np.int64).min, -1
 
 
@@ -33,7 +34,7 @@ CONSTANTS = {"rows": np.int64([0]), "first": np.int64([FIRST]), "last": np.int64
 
 
 class Graph:
-    """Nodes of one graph, and the same in numpy."""
+    """The nodes of a graph, and the same computation in numpy."""
 
     def __init__(self, rng, prefix, values):
         self.rng, self.prefix, self.values, self.nodes, self.steps, self.count = rng, prefix, list(values), [], [], 0
@@ -45,7 +46,7 @@ class Graph:
         return y
 
     def add(self, op, inputs):
-        """A random operator's nodes; the name of the result."""
+        """Adds the nodes of a random operator; returns the name of the result."""
         if op == "Slice":
             y = self.node(op, [*inputs, "first", "last", "rows", "back"])
         elif op == "CumSum":
@@ -124,9 +125,8 @@ class Case:
         return values, {**states, **{s: values[v] for s, v in self.bindings[k].items()}}
 
     def obvious(self, k):
-        """State variables whose new value one elementwise operator computes in their place: it reads the old value, and nothing reads that
-        later, in the order of the nodes or, in a chain, in some order. (The new value must not be an output of the caller's, nor the value
-        of two variables.)"""
+        """State variables whose new value must be computed in place: an elementwise operator computes it from the old value, which nothing
+        reads later, in the order of the nodes or, in a chain, in some order. (The new value is not an output, nor that of two variables.)"""
         steps, found = self.main.steps + self.parts[k].steps, set()
         y = self.main.values[-1]
         for s, v in self.bindings[k].items():
@@ -172,7 +172,7 @@ def random_models(first, last, folder):
 
 @in_folder
 def reported(folder):
-    """Each form of the report says that one new value of a swap waits beside the old one, and that a third variable is updated in place."""
+    """Each form of the report says that one new value of a swap waits in the arena, and that a third variable is updated in place."""
     m = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 17]> g (float x) => (float y) <float[3] a = {1, 2, 3}, float[3] b = {4, 5, 6}> {
         s = ReduceSum <keepdims = 0> (a)  y = Mul(x, s) }""")
     t = m.training_info.add()

@@ -1,5 +1,5 @@
-"""samples/train/training.py: an MLP by every loss and optimiser, its C step by step beside numpy in double; open batches; a trained part;
-the tool as a command, and what it refuses."""
+"""samples/train/training.py: an MLP with every loss and optimiser, whose C is compared with numpy in double, step by step; open batches;
+partial training; the tool as a command, and its errors."""
 import pathlib
 import subprocess
 import sys
@@ -30,7 +30,7 @@ def mlp(kind="float", batch=6):
 
 
 class Numpy:
-    """The same as the standard words it."""
+    """The same training by the standard's text."""
 
     def __init__(self, loss, optimiser, trained, **settings):
         self.p = {i.name: numpy_helper.to_array(i).astype(float) for i in mlp("double").graph.initializer}
@@ -71,7 +71,7 @@ def data(loss, rng, batch):
 
 
 def follows(m, loss, optimiser, trained=tuple(SHAPES), exact=False, batches=(6,), **settings):
-    """m's steps, beside numpy's."""
+    """Compares m's steps with numpy's."""
     other, rng = Numpy(loss, optimiser, trained, **settings), np.random.default_rng(5)
     m.reset()
     for k in range(STEPS):
@@ -121,7 +121,7 @@ def command(folder):
 
 @in_folder
 def taken_names(folder):
-    """The model's own names are those that the tool would give."""
+    """A model that already has the names that the tool would give."""
     m = mlp()
     for a, b in ("x", "target"), ("y", "loss"), ("a1", "rate"), ("h", "w1_gradient"), ("a2", "steps"):
         for v in list(m.graph.input) + list(m.graph.output):

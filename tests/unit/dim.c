@@ -34,7 +34,7 @@ static void assert_dim(Dim a, Dim b)
     assert_true(dim_identical(a, b));
 }
 
-/* As C, where n and m are at most `high`, and s is from -high to that. */
+/* The C of a, where n and m are at most `high`, and s is from -high to high. */
 static void assert_print(int64_t high, Dim a, const char *want)
 {
     n_->high = m_->high = s_->high = high;
@@ -203,7 +203,7 @@ static void symbols(void **state)
     symbol_fix(n_, D(4));
 }
 
-/* A random expression; *v is its value, computed plainly, for the symbols' present values. */
+/* A random expression; *v is its value for the symbols' current values, computed step by step. */
 static Dim random_dim(int depth, int64_t *v)
 {
     int64_t x, y, z;

@@ -1,5 +1,5 @@
-/* memory.c - unit tests of compiler/memory: arenas of graphs whose smallest size is known, concats and slices in the
- * buffers of their wholes, and random graphs, in which no two buffers alive at the same time may overlap.
+/* memory.c - unit tests of compiler/memory: arenas whose smallest size is known; inputs of Concat and results of Slice in
+ * the buffers of the whole; random graphs, in which no two buffers alive at the same time may overlap.
  * Parts: memory/plan, memory/share, memory/pitch, ir/call. */
 #include <stdlib.h>
 #include "unit.h"
@@ -51,7 +51,7 @@ static Value *add(Model *m, const char *op, int n_in, ...)
     return n->out[0];
 }
 
-/* x (1, from) * w (from, to): no loop, so it is neither fused nor computed in place. */
+/* x (1, from) * w (from, to), which is no loop, so it is neither fused nor computed in place. */
 static Value *product(Model *m, Value *x, int64_t from, int64_t to)
 {
     float *w = NEWS(float, from *to);
@@ -92,7 +92,7 @@ static void a_chain_needs_its_largest_pair(void **state)
     assert_int_equal(plan()->bound, plan()->arena);
 }
 
-/* Both products are made in their halves of the concat. */
+/* Both products are computed in their halves of the concat. */
 static void parts_of_a_concat_are_made_in_it(void **state)
 {
     (void)state;
@@ -110,7 +110,7 @@ static void parts_of_a_concat_are_made_in_it(void **state)
     assert_int_equal(plan()->arena, 96 * 4);
 }
 
-/* The caller's input is not the model's to write, so of it a concat is a copy. */
+/* A concat copies an input of the model, which is in the caller's buffer. */
 static void an_input_is_copied(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* place.c - unit tests of compiler/base/place.c: nothing overlaps, the bound is reached, large inputs take no time.
+/* place.c - unit tests of compiler/base/place.c: no buffers overlap, the bound is reached, large inputs are fast.
  * With ONNXCC_PLACE=FOLDER, also the instances there: NAME.CAPACITY.csv with lines id,lower,upper,size.
  * Parts: base/place, base/place_search. */
 #include <dirent.h>
@@ -17,7 +17,7 @@ static int64_t pick(int64_t below)
     return (int64_t)(seed >> 33) % below;
 }
 
-/* Places them; checks that buffers alive together do not overlap, and that a second call has the same result. */
+/* Places buffers; checks that those alive together do not overlap, and that a second call has the same result. */
 static int64_t placed(Buffer *b, int n)
 {
     int64_t top = place(b, n), max = 0;
@@ -66,7 +66,7 @@ static void random_ones_do_not_overlap(void **state)
     }
 }
 
-/* Rectangles that fill 0..1024 of memory without a gap, cut from one by halving: the bound is reachable. */
+/* Cuts a rectangle repeatedly in two: the parts fill 0..1024 of memory without a gap, so the bound is reachable. */
 static int halves(Buffer *b, int n, Buffer r, int depth)
 {
     bool by_time = pick(2) && r.to > r.from;

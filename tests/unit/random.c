@@ -19,8 +19,7 @@
 enum { COUNT = 1 << 16, BUCKETS = 64 };
 static f32 y[COUNT], other[COUNT];
 
-/* Pearson's measure of how far the counts are from equal ones: BUCKETS - 1 expected, with that times two as
- * variance. */
+/* Pearson's chi-squared of the counts, if all are equally likely: its mean is BUCKETS - 1, its variance twice that. */
 static void assert_flat(const f32 *x, double low, double high)
 {
     int count[BUCKETS] = {0};
@@ -63,7 +62,7 @@ static void uniform(void **state)
     }
 }
 
-/* Rounding to few digits never gives the upper end. */
+/* Rounding to few digits never gives the upper limit. */
 static void uniform_half(void **state)
 {
     static f16 h[COUNT];
@@ -74,7 +73,7 @@ static void uniform_half(void **state)
     assert_flat(y, 0, 1);
 }
 
-/* The normal distribution's own function makes the numbers uniform again. */
+/* The normal distribution function makes the numbers uniform. */
 static void normal(void **state)
 {
     (void)state;

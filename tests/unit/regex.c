@@ -1,5 +1,5 @@
-/* regex.c - unit tests of compiler/base/regex.c: patterns with the results of RE2's syntax, random ones compared with
- * the C library's.
+/* regex.c - unit tests of compiler/base/regex.c: patterns with the results of RE2's syntax; random patterns, compared
+ * with the C library.
  * Parts: base/regex, base/regex_parse. */
 #include <regex.h>
 #include "unit.h"
@@ -107,7 +107,7 @@ static int random_pattern(char *s, int depth)
     return n;
 }
 
-/* The table has a maximum; few patterns may need more states. */
+/* The table has a maximum number of states, which few patterns may exceed. */
 static void random_patterns_as_the_c_library(void **state)
 {
     (void)state;

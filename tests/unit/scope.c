@@ -55,7 +55,7 @@ static void origins(void **state)
     assert_ptr_equal(symbol_graph(element), &outer);
 }
 
-/* Before its origin has run, a size is 0, or the bound nearest to it. */
+/* Before its origin has run, a size is 0 or, if that is outside its bounds, the nearest bound. */
 static void starts(void **state)
 {
     (void)state;

@@ -1,5 +1,4 @@
-# Tests of the compiler's parts: memory, names, texts, messages, sizes as expressions. U='dim util': these
-# files alone.
+# Unit tests of the compiler's parts: memory, names, texts, messages, sizes as expressions. U='dim util': only these files.
 TESTS += unit
 UNIT = $(B)/unit
 

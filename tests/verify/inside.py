@@ -1,5 +1,5 @@
-"""Tensors inside of branches, loops and functions: as outputs, and in the search of `onnxcc verify`. Expected values are computed by
-numpy from what the operators say, and by ONNX Runtime."""
+"""Tensors inside branches, loops and functions, as outputs, and in the search of `onnxcc verify`. Expected values are computed by numpy
+from the operators' definitions, and by ONNX Runtime."""
 import numpy as np
 import onnx
 from onnx import TensorProto, helper
@@ -51,7 +51,7 @@ def function(name, inputs, outputs, nodes):
 
 
 def scanned():
-    """A Scan over five rows, in it a Loop of three iterations, in it a call of a function with an If, which another function calls twice."""
+    """A Scan over five rows, in it a Loop of three iterations, in it a call of a function that calls another, which has an If, twice."""
     square = graph([node("Mul", ["f_in", "f_in"], ["sq"], "square"), node("Identity", ["sq"], ["big"])], [], [tensor("big", FLOAT, None)])
     minus = graph([node("Neg", ["f_in"], ["ng"], "minus"), node("Identity", ["ng"], ["big"])], [], [tensor("big", FLOAT, None)])
     pick = function("Pick", ["f_in"], ["f_out"], [
@@ -72,7 +72,7 @@ def scanned():
 
 
 def pick_values(x):
-    """What Pick computes: is the sum positive, the square if it is, the negation if not, the result."""
+    """The values in Pick: whether the sum is positive, the square if it is, the negation if not, the result."""
     pos = x.sum() > 0
     return pos, x * x * pos, -x * (not pos), np.maximum(x * x if pos else -x, 0)
 
@@ -98,7 +98,7 @@ def scanned_values(x):
 
 
 def branched():
-    """An If whose one branch has a tensor of a size that depends on data, a sequence and strings."""
+    """An If; one of its branches has a tensor of a size that depends on data, a sequence, and strings."""
     then = graph([node("Neg", ["x"], ["minus"], "n"), node("SplitToSequence", ["minus", "one"], ["parts"], "split", axis=0),
                   node("NonZero", ["x"], ["nz"], "nz"), node("Identity", ["words"], ["same"], "w"), node("Relu", ["minus"], ["r"])], [],
                  [tensor("r", FLOAT, None)])
@@ -109,7 +109,7 @@ def branched():
 
 
 def impossible():
-    """Branches in both branches of an If that cannot run with these sizes, with tensors behind the node whose sizes are wrong."""
+    """An If whose branches have branches that cannot run with these sizes, with tensors after the node whose sizes are wrong."""
     def inner(late, fits):
         bad = graph([node("MatMul", ["x", "five"], ["bad"]), node("Neg", ["bad"], [late]), node("Abs", [late], ["s"])], [], [tensor("s", FLOAT, None)])
         good = graph([node("Relu", ["x"], [fits]), node("ReduceSum", [fits], ["s"], keepdims=0)], [], [tensor("s", FLOAT, None)])
@@ -120,7 +120,7 @@ def impossible():
 
 
 def growing():
-    """A loop with a tensor of another size in each iteration, a sequence, and one of a size that the caller chooses."""
+    """A loop with a tensor whose size changes in each iteration, a sequence, and a tensor of a size that the caller chooses."""
     body = graph([node("Unsqueeze", ["i", "ax"], ["i1"]), node("Add", ["i1", "one"], ["next"]), node("Slice", ["x", "from", "next"], ["part"], "part"),
                   node("ReduceSum", ["part"], ["sm"], keepdims=0), node("Neg", ["x"], ["whole"]), node("SplitToSequence", ["x"], ["sq"]),
                   node("SequenceLength", ["sq"], ["len"]), node("Add", ["acc", "sm"], ["acc2"]), node("Identity", ["c"], ["c2"])],
@@ -172,7 +172,7 @@ def branches_in_branches():
 
 
 def hostile():
-    """Names that C and messages must not take as they are, and those that are one identifier in C."""
+    """Names that C and messages must escape, and names that become the same identifier in C."""
     name = 'a"*/\n%s\\'
     then = graph([node("Neg", ["x"], [name], "n/*"), node("Relu", [name], ["r"])], [], [tensor("r", FLOAT, None)])
     other = graph([node("Abs", ["x"], ["a.b"]), node("Exp", ["a.b"], ["a_b"]), node("Relu", ["a_b"], ["r"])], [], [tensor("r", FLOAT, None)])
@@ -279,7 +279,7 @@ def verified():
 
 
 def wrong():
-    """Kernels that are wrong in one iteration, and where the difference is found."""
+    """Kernels that are made wrong in one iteration, and the place where the difference is found."""
     minus = r"s/= sub_f32(\(.*\));/= sub_f32(\1) + (iteration == 4);/"
     place = ('first node that differs: graph.node[1] "loop" (Loop).body.node[2] "choose" (If).else_branch.node[0] "minus" (Sub)',
              'in iteration 4 of graph.node[1] "loop" (Loop)', 'in:  "acc": an input of its graph', 'in:  "x": an input of the model',

@@ -18,7 +18,7 @@ def model(nodes, inputs, outputs, constants=(), functions=(), infos=()):
 
 
 def chain(size="N"):
-    """Two layers of an open size, named as layers are."""
+    """Two layers with an open size, and names such as exporters give."""
     r = np.random.default_rng(1)
     nodes = [helper.make_node("MatMul", ["x", "w1"], ["a"], "first"), helper.make_node("Relu", ["a"], ["r"], "act"),
              helper.make_node("Mul", ["r", "scale"], ["s"], "shift"), helper.make_node("MatMul", ["s", "w2"], ["c"], "second"),
@@ -29,7 +29,7 @@ def chain(size="N"):
 
 
 def nested():
-    """A branch, a function, a sequence, strings; constants that a node computes; a node that nothing needs."""
+    """A branch, a function, a sequence, strings; constants computed by a node; a node without uses."""
     body = helper.make_function("own", "Twice", ["f_in"], ["f_out"], [helper.make_node("Add", ["f_in", "f_in"], ["f_mid"]),
                                 helper.make_node("Relu", ["f_mid"], ["f_out"])], [helper.make_opsetid("", 17)])
     branches = [helper.make_graph([helper.make_node(op, ["a"], [f"in_{op}"])], op, [], [tensor(f"in_{op}", FLOAT, None)]) for op in ("Neg", "Abs")]

@@ -55,7 +55,7 @@ def cuts_of_other_things():
 
 
 def evaluated():
-    """--eval compares, and writes only where it is told to."""
+    """--eval compares the results, and writes files only with --eval-out."""
     folder, m = WORK / "eval", models.chain(3)
     x = np.random.default_rng(4).standard_normal((3, 8)).astype(np.float32)
     y, z = models.expected(m, {"x": x}, "yz")
@@ -121,7 +121,7 @@ def right():
 
 
 def wrong():
-    """Changes of the C, and the node that they are found in."""
+    """The C is made wrong, and the node is found."""
     m = models.chain()
     data = write_sets(m, [3, 4])
     scale = r"/model_scale\[16\]/{n;s/0x1/0x7/}"
@@ -151,7 +151,7 @@ def wrong():
 
 
 def arrays():
-    """.npz files, as numpy writes them."""
+    """.npz files that numpy has written."""
     kinds = [np.float16, np.float32, np.float64, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, bool, str]
     names = [f"x{i}" for i in range(len(kinds))]
     types = [onnx.helper.np_dtype_to_tensor_dtype(np.dtype(k if k is not str else object)) for k in kinds]
@@ -268,7 +268,7 @@ def sequences():
 
 
 def options_of_results():
-    """--steps; --const, which ONNX Runtime is given, too; --custom-op has nothing to run; a signal leaves no folder."""
+    """--steps; --const, also for ONNX Runtime; --custom-op, whose operator has no definition; a signal leaves no folder."""
     values = {"a": np.int8([1, 2, 3]), "b": np.uint8([4, 5, 6]), "c": np.int16([7, 8, 9]), "d": np.array([True, False, True])}
     kinds = {n: onnx.helper.np_dtype_to_tensor_dtype(v.dtype) for n, v in values.items()}
     m = models.model([onnx.helper.make_node("Identity", [n], [f"{n}_y"]) for n in values], [models.tensor(n, t, [3]) for n, t in kinds.items()],

@@ -1,5 +1,5 @@
-"""`onnxcc stack` beside the stack that programs use, which is painted before a run: its figure is never less, and at most a tenth more.
-On x86-64 and, in QEMU, Cortex-M4 and M55. Prints "stack: N passed, N failed"."""
+"""`onnxcc stack`, compared with the stack that programs use, which is painted before a run: its figure is never less, and at most a
+tenth more. On x86-64 and, in QEMU, on Cortex-M4 and M55. Prints "stack: N passed, N failed"."""
 import concurrent.futures
 import os
 import pathlib
@@ -24,7 +24,7 @@ BOARD = ROOT / "tests" / "machines"
 PUBLISHED = ["ds_cnn_qdq", "autoencoder_qdq"]
 WAYS = [("x86-64", "-O2"), ("x86-64", "-Os"), ("x86-64-v3", "-O2"), ("cortex-m4", "-O2"), ("cortex-m4", "-Os"), ("cortex-m55", "-O2")]
 MORE = 1.1
-RUNS = 12   # the stack begins at a random address, so its alignment for vectors takes more or less
+RUNS = 12   # the stack begins at a random address, on which the bytes for its alignment depend
 
 # Inputs and outputs are not aligned as arrays of doubles may be; what the runs compute is of no interest.
 MAIN = """
@@ -57,7 +57,7 @@ int main(void)
 }
 """
 
-# name -> the model's text; its constants are random
+# name -> the model's text; constants are random
 TEXTS = {
     "mlp": "g (float[1,40] x) => (float[1,7] y) <float[40,50] a, float[50] b, float[50,7] c> { h = Gemm(x, a, b) r = Relu(h) z = MatMul(r, c) "
            "y = Softmax(z) }",

@@ -1,4 +1,4 @@
-"""What the tests of `onnxcc verify` and of taps share: they run onnxcc in a folder of their own, and change the C that it writes."""
+"""Shared by the tests of `onnxcc verify` and of taps, which run onnxcc in a folder of their own, and change the C that it writes."""
 import os
 import pathlib
 import shutil
@@ -18,7 +18,7 @@ WORK = BUILD / "verify"
 
 
 def onnxcc(*words, code=0, env=None):
-    """What it prints; it must end with this code."""
+    """Runs onnxcc, which must end with this code; returns its output."""
     p = subprocess.run([ONNXCC, *map(str, words)], capture_output=True, text=True, errors="replace", cwd=WORK, check=False,
                        env={**os.environ, **(env or {})})
     said = p.stdout + p.stderr
@@ -37,7 +37,7 @@ def same(got, wanted):
 
 
 def cut(m, inputs, words, names, wanted):
-    """The model with these options has these outputs, of these values."""
+    """Checks that the model with these options has these outputs, with these values."""
     folder = WORK / "cut"
     shutil.rmtree(folder, ignore_errors=True)
     models.write_data(folder, inputs)
@@ -59,7 +59,7 @@ PYTHON_FIRST = f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}"        
 
 
 def verify(*words, code=0, wrong=None, **env):
-    """What it prints; no file may remain."""
+    """Runs `onnxcc verify`, which may leave no file; returns its output."""
     temporary = WORK / "tmp"
     temporary.mkdir(exist_ok=True)
     by = {"CC": str(WORK / "wrong-cc"), "WRONG": wrong} if wrong else {}
@@ -70,7 +70,7 @@ def verify(*words, code=0, wrong=None, **env):
 
 
 def begin():
-    """An empty folder, and a compiler that makes the C wrong."""
+    """Makes an empty folder, and a compiler that makes the C wrong."""
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True)
     (WORK / "wrong-cc").write_text(WRONG_CC)

@@ -1,5 +1,5 @@
-"""The 135M-parameter decoder with weights of 4 bits: decoder.py FILE.onnx. 30 layers, random weights; a step reads one token and the
-keys and values of those before."""
+"""Writes a decoder of 135 million parameters with weights of 4 bits: decoder.py FILE.onnx. It has 30 layers and random weights; a step
+reads one token, and the keys and values of earlier ones."""
 import sys
 
 import numpy as np

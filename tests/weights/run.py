@@ -1,5 +1,5 @@
-"""Operators that read weights of fewer bits than float, in every type and granularity: the C has the bits of --expand-weights,
-numpy's results within the rounding of sums, and no more bytes of constants than the model. Prints "weights: N passed, N failed"."""
+"""Operators that read weights of fewer bits than float, in every type and granularity: the C has the same results, to the bit, as with
+--expand-weights, numpy's within the rounding of sums, and no more bytes of constants than the model. Prints "weights: N passed, N failed"."""
 import os
 import pathlib
 import re
@@ -68,7 +68,8 @@ class Model:
         return self.rng.integers(-4, 5, shape).astype(F32).astype(t)
 
     def weights(self, kind, shape, axis=None, block=0, zeros=False):
-        """The name and the value of weights: cast if float, else dequantised with a scale for all, of an axis or of its blocks."""
+        """(name, value) of weights: cast if of a float type, else dequantised with one scale, a scale for each index of an axis, or for each
+        block of it."""
         w = self.codes(kind, shape)
         self.stored += w.size * BITS.get(kind, 8) / 8
         if kind in (T.FLOAT16, T.BFLOAT16):
@@ -211,7 +212,7 @@ def tables():
 
 
 def convolved(x, w, group):
-    """Stride 1, zeros around, in double."""
+    """A convolution with stride 1 and zero padding, in double."""
     k = w.shape[2:]
     padded = np.pad(x.astype(np.float64), ((0, 0), (0, 0), *(((s - 1) // 2, s // 2) for s in k)))
     windows = np.lib.stride_tricks.sliding_window_view(padded, k, tuple(range(2, 2 + len(k))))
@@ -221,7 +222,7 @@ def convolved(x, w, group):
     return np.concatenate(each, 1)
 
 
-# ---- both ways
+# ---- with and without --expand-weights
 
 MAIN = """
 #include <stdio.h>
@@ -273,7 +274,7 @@ def compare(name, m):
 
 
 def whole_decoder():
-    """135M parameters: 106M in products of 4 bits, the table of words in floats."""
+    """135 million parameters: 106 million in products, in 4 bits; the table of words in floats."""
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         decoder.main(folder / "decoder.onnx")

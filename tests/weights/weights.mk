@@ -1,4 +1,4 @@
-# Weights that stay as they are stored: the bits of --expand-weights, numpy's results, and the bytes of the model.
+# Weights that stay as they are stored: the same bits as with --expand-weights, numpy's results, no more bytes than the model.
 # Parts: ops/stored, ops/matmul, ops/conv.
 TESTS += weights
 test-weights: setup all

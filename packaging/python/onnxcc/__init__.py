@@ -3,7 +3,7 @@
     f = onnxcc.compile("kws.onnx", dims={"batch": 1})
     scores = f(features)
 
-The command `onnxcc` comes with it; get_include() is the folder of the headers that the command's C includes."""
+The package contains the command `onnxcc`; get_include() is the folder of the headers that the command's C includes."""
 from .function import Function, Outputs, Tensor, compile
 from .library import Error, Message, ModelWarning, __version__, emit, get_include
 

@@ -16,7 +16,7 @@ from .function import Function, Outputs, compile
 
 
 def _is_open(v: onnx.ValueInfoProto) -> bool:
-    """Must the compiler be told its sizes?"""
+    """Does it have sizes that the compiler must be given?"""
     kind = v.type.WhichOneof("value")
     tensor = v.type.tensor_type
     return kind not in ("tensor_type", None) or not tensor.HasField("shape") or tensor.elem_type == onnx.TensorProto.STRING or \
@@ -28,7 +28,7 @@ def _longest(x: Any) -> int:
 
 
 def _limits(v: onnx.ValueInfoProto, x: Any, shapes: dict[str, Sequence[int]], bounds: dict[str, int]) -> None:
-    """The sizes of an input, or bounds of them."""
+    """Adds the sizes of an input, or bounds of them, to `shapes` or `bounds`."""
     kind = v.type.optional_type.elem_type if v.type.HasField("optional_type") else v.type
     if kind.HasField("sequence_type"):
         items = [np.shape(a) for a in x if a is not None] if x is not None else []

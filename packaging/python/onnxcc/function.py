@@ -1,4 +1,4 @@
-"""A model as a function of NumPy arrays: its C, built as a shared library in a temporary folder that is gone once it is loaded."""
+"""A model as a function of NumPy arrays: its C, built as a shared library in a temporary folder, which is removed once it is loaded."""
 from __future__ import annotations
 
 import ctypes
@@ -70,7 +70,7 @@ def _fail(name: str, text: str, *help: str) -> Error:
 
 
 def _build(name: str, files: Mapping[str, bytes], cc: str | None, cflags: str | None, target_flags: str) -> ctypes.CDLL:
-    """The model's C as a library that is loaded; its files are removed."""
+    """Builds the model's C as a shared library, loads that, and removes its files."""
     compiler = shlex.split(cc or os.environ.get("CC") or "cc")
     flags = shlex.split(os.environ.get("CFLAGS", "-O2") if cflags is None else cflags)
     with tempfile.TemporaryDirectory(prefix="onnxcc-") as folder:
@@ -93,7 +93,7 @@ def _build(name: str, files: Mapping[str, bytes], cc: str | None, cflags: str | 
 
 class Function:
     """A compiled model. f(x, y) and f(a=x, b=y) call it, by the order or the names of its inputs; the result is the output or, if
-    there are several, Outputs. Any number of threads may call it at once; with states one waits for the other.
+    there are several, Outputs. Any number of threads may call it at once; if there are states, one call waits for another.
 
     Tensors are NumPy arrays, of strings with dtype object; the types that NumPy lacks are those of ml_dtypes, if that is installed,
     else integers with their bits. Sequences are lists, maps dicts, optionals None or their element; inputs with a default may be left
@@ -146,14 +146,14 @@ class Function:
         return self._state
 
     def reset(self) -> None:
-        """Sets the states to their start."""
+        """Sets the states to their initial values."""
         block = self._must_have_state()
         with self._one:
             self._library.model_reset(ctypes.c_void_p(block.ctypes.data))
 
     @property
     def state(self) -> bytes:
-        """The states as bytes, which can be assigned later, to this function or another one of the same model and options."""
+        """The states as bytes, which can be assigned later to this function or to another one of the same model and options."""
         with self._one:
             return self._must_have_state().tobytes()
 
@@ -165,7 +165,7 @@ class Function:
     # ---- calls
 
     def _bind(self, positional: Sequence[Any], named: Mapping[str, Any]) -> Iterator[Any]:
-        """The inputs in their order; None: left out."""
+        """The inputs in the model's order; None: left out."""
         names = [t.name for t in self.inputs]
         if len(positional) > len(names):
             raise TypeError(f"{self.name}: {len(positional)} inputs, but the model has {len(names)}: {', '.join(names)}")
@@ -180,7 +180,7 @@ class Function:
             yield given.get(value["name"])
 
     def _arena(self) -> np.ndarray[Any, Any]:
-        """A block that no other thread has, aligned."""
+        """An aligned block that no other thread uses."""
         try:
             return self._arenas.pop()
         except IndexError:
@@ -208,7 +208,7 @@ class Function:
         sizes.take(fields)
         decoded = iter([decode(p, r, sizes) for p, r in zip(self._parameters[len(arrays):], results)])
         values = [to_python(value["type"], decoded) for value, _ in self._out]
-        self._arenas.append(arena)      # after the texts of strings, which are in it, were copied
+        self._arenas.append(arena)      # the bytes of strings, which are in it, have been copied
         return values[0] if len(values) == 1 else Outputs([t.name for t in self.outputs], values)
 
     def _run(self, arena: np.ndarray[Any, Any], pointers: Sequence[int | None]) -> int:
@@ -259,9 +259,10 @@ def compile(model: Any, *, dims: Mapping[str, int] | int | None = None, bounds: 
     model: a path, the bytes of an .onnx file, or an onnx.ModelProto.
     dims, bounds: sizes that the model leaves open: {"batch": 1} fixes, bounds={"batch": 64} lets each call choose, up to 64; a
         number holds for all of them. Dimension 2 of an input x that has no name for it is "x_2".
-    shapes: of inputs with several such dimensions: {"x": (1, 3, 320, 320)}; of a sequence: its length, then sizes, as bounds.
+    shapes: of inputs with several such dimensions: {"x": (1, 3, 320, 320)}; of a sequence: bounds of its length and
+        its elements' sizes.
     consts: inputs that become constants: {"sr": 16000}, or a file with a tensor.
-    state: outputs that the next call takes as inputs, {"stateN": "state"}, {"present_*": "past_*"}; Function.reset starts anew.
+    state: outputs that the next call takes as inputs, {"stateN": "state"}, {"present_*": "past_*"}; Function.reset sets them to their initial values.
     target: the processor: "generic" has the same bits on every one; "native": this machine's; or as --target.
     options: further words of the command line.
     cc, cflags: the C compiler and its options; by default the environment variables CC and CFLAGS, else cc and -O2.

@@ -15,7 +15,7 @@ ERROR, WARNING, HELP, INTERNAL_ERROR, OPTION_ERROR, NOTE = range(6)
 class Message(NamedTuple):
     """A message of the compiler. `onnxcc --explain CODE` says more of its code."""
     code: str
-    """"SHP-11"; empty: the sum of the errors, or a message of this package"""
+    """"SHP-11"; empty: the summary of the errors, or a message of this package"""
     place: str
     """where in the model: 'kws.onnx: graph.node[3] "/head" (Conv)'; or empty"""
     text: str
@@ -78,7 +78,7 @@ def _contents(model: Any, folder: str | os.PathLike[str] | None) -> tuple[bytes,
 
 
 def _collect(messages: list[tuple[int, Message]]) -> tuple[list[Message], list[Message]]:
-    """The errors and the warnings, each with its helps; notes are printed, the sum of the errors is left out."""
+    """The errors and the warnings, each with its help; notes are printed, the summary of the errors is left out."""
     errors: list[Message] = []
     found: list[Message] = []
     last = errors

@@ -20,7 +20,7 @@ STRING = np.dtype([("text", np.uint64), ("length", np.uint64)])
 
 
 def _dtype(name: str) -> np.dtype[Any]:
-    """NumPy's type of ONNX's; without ml_dtypes, integers of the values or, for floats, of the bits."""
+    """NumPy's type for an ONNX type; without ml_dtypes, an integer type that holds the value or, for floats, the bits."""
     if not PACKED.fullmatch(name) and not name.startswith(("float8", "bfloat")):
         return np.dtype(NUMPY.get(name, name))
     bits = "uint16" if name == "bfloat16" else "int8" if name.startswith("int") else "uint8"
@@ -62,7 +62,7 @@ class Sizes:
         self.known.update({f["c"]: int(v) for f, v in zip(self.declared, fields)})
 
     def bind(self, p: Parameter, shape: Sequence[int], what: str) -> None:
-        """Checks the shape of an argument, and learns sizes from it."""
+        """Checks the shape of an argument, and takes sizes of the call from it."""
         wants = "[" + ", ".join("any" if d is None else str(d) for d in p.dims) + "]"
         if len(shape) != len(p.dims):
             raise ValueError(f"{what} has shape {list(shape)}, not {wants}")
@@ -92,7 +92,7 @@ def as_array(p: Parameter, value: Any, what: str) -> Array:
 
 
 def encode(p: Parameter, a: Array) -> tuple[Array, Any]:
-    """The bytes of a parameter; and what must stay while C has them."""
+    """The bytes of a parameter, and an object that must live while C uses them."""
     if p.type == "string":
         texts = [s if isinstance(s, bytes) else str(s).encode("utf-8", "surrogateescape") for s in a.ravel()]
         text = np.frombuffer(b"".join(texts) + b"\0", np.uint8)
@@ -126,7 +126,7 @@ def decode(p: Parameter, memory: Array, sizes: Sizes) -> Array:
 
 
 def form_text(form: Mapping[str, Any], parts: Iterator[Parameter]) -> str:
-    """"sequence(float)", as ONNX has it."""
+    """The type in ONNX's notation: "sequence(float)"."""
     kind, of = form["form"], form.get("of", [])
     if kind == "tensor" or form.get("open"):
         element = next(parts).type
@@ -149,7 +149,7 @@ def _count(form: Mapping[str, Any]) -> int:
 
 
 def _slots(data: Parameter, width: int, max_items: int, items: Sequence[Any], what: str) -> list[Array | None]:
-    """An open sequence: a slot for each element, the sizes, the number."""
+    """The arrays of an open sequence: a slot for each element, their sizes, their number."""
     slots = np.zeros([d for d in data.dims if isinstance(d, int)], data.dtype)
     dims = np.full((max_items, width), -1, np.int64)
     if data.type == "string":

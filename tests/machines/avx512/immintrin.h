@@ -1,5 +1,5 @@
-/* immintrin.h - what the runtime uses of AVX-512 and of VNNI, for a processor with AVX2: the same functions, in loops over the
- * elements. The C compiler is told -D__AVX512F__ and so on, and -isystem of this folder. */
+/* immintrin.h - the functions of AVX-512 and VNNI that the runtime uses, as loops over the elements, for a processor with AVX2.
+ * The C compiler is given -D__AVX512F__ and so on, and -isystem with this folder. */
 #ifndef ONNXCC_TEST_AVX512_H
 #define ONNXCC_TEST_AVX512_H
 /* The compiler's own header compiles its functions for these. */
@@ -100,7 +100,7 @@ WIDE __m512 wide_permutexvar_ps(__m512i index, __m512 v)
     return v;
 }
 
-/* Integers as wider ones: `count` of type T. */
+/* The widening of `count` integers of type T. */
 #define WIDE_EXTENSION(name, vector, T, count, to)                                                                     \
     WIDE __m512i name(vector v)                                                                                        \
     {                                                                                                                  \
