@@ -30,6 +30,14 @@ test-misfits: setup $(B)/onnxcc
 	@$(PYTHON) tests/fuzz/misfits.py $(CACHE)/fuzz-$(SEED) $(B) $(foreach t,$(T),'$(t)')
 .PHONY: test-misfits
 
+# Sizes, axes, counts and indices that are inputs, with values that an operator must refuse, compared with ONNX Runtime.
+# T='TopK Pad*': these rows alone.
+# Parts: ir/require, ir/symbol.
+TESTS += values
+test-values: setup $(B)/onnxcc
+	@$(PYTHON) tests/fuzz/values.py $(B) $(foreach t,$(T),'$(t)')
+.PHONY: test-values
+
 # Random programs: open and empty sizes, sizes that become known in branches and loops, sequences, optionals; targets and options are
 # random, too. PROGRAMS of them from SEED, as C under clang's sanitizers. `make programs PROGRAMS=50000 SEED=7` evaluates them in the
 # compiler, with PROGRAMS_CC=tcc runs them as C by tcc; KEEP=FOLDER keeps those that fail.
