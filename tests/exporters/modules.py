@@ -96,7 +96,7 @@ class Spectrum(nn.Module):
 
 
 class Steps(nn.Module):
-    """A loop with a branch, which torch.jit.script exports as Loop and If."""
+    """A loop over the steps, with a branch, which torch.jit.script keeps as a loop."""
 
     def __init__(self):
         super().__init__()

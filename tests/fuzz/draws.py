@@ -25,7 +25,7 @@ def facts(m, draw, low, high, certain):
 
 
 def known(m, op, inputs, nodes):
-    """A case whose expected results are written here, since ONNX Runtime lacks the versions of opset 22."""
+    """A case of these nodes, with the expected results of version 21, since ONNX Runtime lacks version 22."""
     model = {"nodes": nodes, "wanted": tuple(range(sum(y[0] == "y" for node in nodes for y in node.output))), "sizes": False}
     return Case(op, inputs, version=m.int(13, 24), same=Case(op, inputs, version=21, **model), **model)
 

@@ -233,8 +233,8 @@ def contents_are_whole(files):
 
 
 def internals_are_whole(files, page):
-    """The table of docs/internals.md names each file of the compiler, but for the operators' and gradient's, and no others. In it `a/b.c`,
-    `c.c` are of one folder, as are those after `a/`: ...; a semicolon ends that, and `a/` alone is the whole folder."""
+    """The table of docs/internals.md names each file of the compiler, except those of ops and gradient, and no other file. In a cell a folder,
+    as in `a/b.c` or `a/`:, also holds for the names after it, up to a semicolon; `a/` alone stands for all of its files."""
     there, named = {f[9:] for f in files if re.fullmatch(r"compiler/(\w+/)?\w+\.(c|h|def)", f)}, set()
     for cell in re.findall(r"^\| (`.*?) \|", page, re.M):
         for part in cell.split(";"):

@@ -59,7 +59,7 @@ def write_cover(folder, tests):
 
 
 def write_covers(folder, suites):
-    """Writes both sets of links; returns the kernels that no test calls."""
+    """Writes both sets of links; returns the kernels that tests call."""
     tests = {}
     for suite in suites:
         tests |= called(suite)

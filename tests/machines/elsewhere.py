@@ -56,7 +56,7 @@ class Builder:
         return o, said.read_text()
 
     def library(self):
-        """The object of a library with every kernel in every type."""
+        """The objects of every kernel in every type, one for each header."""
         headers = [h for h in sorted((ROOT / "runtime-min").glob("*.h")) if re.search(r"^(REGISTER_KERNEL|REGISTER_FALLIBLE)", h.read_text(), re.M)]
         jobs = [POOL.submit(self.object, ["-O0", "-std=c99", "-ffreestanding", "-ffunction-sections", f'-DKERNELS="{h.name}"'],
                             [ROOT / "runtime-min" / "rt.c", h]) for h in headers]

@@ -49,7 +49,7 @@ def runtime(op, inputs, attrs, outputs, types=()):
 
 
 def add(c, name, op, inputs, attrs=None, *, outputs=1, like=None, types=(), sizes=None, consts=()):
-    """like: (inputs, function of the results): the same in another form, where ONNX Runtime lacks this one."""
+    """Writes a test. like: inputs in an equivalent form, for ONNX Runtime, which lacks this one."""
     attrs = attrs or {}
     expected = runtime(op, like or inputs, attrs, outputs, types)
     c.add(f"microsoft_{op.lower()}_{name}", op, inputs, attrs, version=1, domain=MICROSOFT, outputs=outputs, by=expected, sizes=sizes, consts=consts)

@@ -18,7 +18,7 @@ def normal(*shape):
 
 
 def sizes(image, kernel, strides, dilations, pads, auto="NOTSET", ceil=0):
-    """(the output's sizes, the resolved pads)."""
+    """(the output's sizes, the resolved pads)"""
     n = len(image)
     reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilations)]
     if auto.startswith("SAME"):

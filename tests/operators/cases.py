@@ -609,13 +609,13 @@ PART = """<ir_version: 9, opset_import: ["": 20]> g (float[n, m] x, int64[1] at)
     a = Abs(x) b = Exp(x) rows = Constant <value = int64[1] {{{axis}}}> () none = Constant <value = int64[1] {{0}}> ()
     all = Constant <value = int64[1] {{99}}> () p = Slice(a, {ends[0]}, {ends[1]}, rows) q = Slice(b, {ends[0]}, {ends[1]}, rows)
     zero = Constant <value = int64 {{0}}> () y = {op} (p{more}) w = {op} (q{more}) z = Neg(w) }}"""
-# computed in an order of their own
+# operators, most of which do not compute element by element
 OF_PARTS = {"cum_sum": ("CumSum <reverse = 1>", ", zero"), "cum_sum_forward": ("CumSum", ", zero"), "softmax": ("Softmax <axis = 0>", ""),
             "log_softmax": ("LogSoftmax", ""), "lp_norm": ("LpNormalization <axis = 0>", ""), "relu": ("Relu", "")}
 
 
 def add_parts(c):
-    """Parts of which the place in their buffer is known only at run time, and that have their last use."""
+    """The last uses of parts of values, whose places in the buffer are known only at run time."""
     for name, (op, more) in OF_PARTS.items():
         for axis in 0, 1:
             for ends in ("at", "all"), ("none", "at"):

@@ -48,7 +48,7 @@ def wheel(version, folder):
 
 
 def as_declared(files):
-    """The files with bfloat16 data as declared; older packages stored its bits as uint16."""
+    """Gives bfloat16 data its declared type; older packages stored its bits as uint16."""
     graph = onnx.ModelProto.FromString(files["model.onnx"]).graph
     given = {t.name for t in graph.initializer}
     for kind, values in (("input", [v for v in graph.input if v.name not in given]), ("output", graph.output)):
