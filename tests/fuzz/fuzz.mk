@@ -31,7 +31,7 @@ test-misfits: setup $(B)/onnxcc
 .PHONY: test-misfits
 
 # Sizes, axes, counts and indices that are inputs, with values that an operator must refuse, compared with ONNX Runtime.
-# T='TopK Pad*': these rows alone.
+# T='TopK Pad*': only these rows.
 # Parts: ir/require, ir/symbol.
 TESTS += values
 test-values: setup $(B)/onnxcc

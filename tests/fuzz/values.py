@@ -1,8 +1,8 @@
-"""Values that do not fit, against ONNX Runtime: sizes, axes, counts, lengths, indices, scales and divisors that are inputs, drawn from
-both sides of what the operator allows. A run in the compiler gives what ONNX Runtime computes, or a status; where ONNX Runtime
-refuses the values, a status. `sizes.py` calls the same operators in C, under sanitizers, with the largest and smallest integers.
+"""Values that do not fit, compared with ONNX Runtime: sizes, axes, counts, lengths, indices, scales and divisors that are inputs, drawn
+from both sides of what the operator allows. The compiler's evaluation must give ONNX Runtime's results or an error, and an error if
+ONNX Runtime refuses the values. `sizes.py` calls the same operators in C, under sanitizers, with the largest and smallest integers.
 
-usage: values.py BUILD [PATTERN...]       (PATTERN: rows of MODELS with such names alone)
+usage: values.py BUILD [PATTERN...]       (PATTERN: only rows of MODELS with such names)
 """
 
 import concurrent.futures
@@ -23,7 +23,7 @@ from plain import session_of
 DRAWS = 40
 DATA = "x", "u", "v", "w"
 FLOATS = -1, 0, 0.5, 1, 2, 2.5, np.nan
-# A model of version 17, or of the one that its name ends with. Inputs x, u, v and w are data.
+# Models of opset 17, or of the opset with which the name ends. Inputs x, u, v and w are data, others are drawn.
 MODELS = {
     "Reshape": "(float[6] x, int64[2] s) => (float[A,B] y) { y = Reshape(x, s) }",
     "Reshape to zero": "(float[0] x, int64[2] s) => (float[A,B] y) { y = Reshape<allowzero = 1>(x, s) }",
@@ -89,7 +89,7 @@ REFUSES = {
 
 
 def drawn(value, rng):
-    """Data, or numbers of which the operator has to refuse some."""
+    """An input: data, or numbers some of which the operator must refuse."""
     kind = helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
     shape = [d.dim_value for d in value.type.tensor_type.shape.dim]
     if value.name in DATA:
@@ -101,7 +101,7 @@ def drawn(value, rng):
 
 
 def run(onnxcc, folder, outputs):
-    """The results in the compiler, or the message."""
+    """The results of the compiler's evaluation, or its message."""
     p = subprocess.run([onnxcc, folder / "m.onnx", "--eval", folder, "--eval-out", folder, "--all-dims=<=16", "--quiet"],
                        capture_output=True, text=True, timeout=60)
     if p.returncode != 0:
@@ -110,7 +110,7 @@ def run(onnxcc, folder, outputs):
 
 
 def wrong(name, onnxcc):
-    """What is wrong: calls with results that differ, or that should have none."""
+    """The calls with wrong results, or with results where there should be an error."""
     version = name.split()[-1] if name.split()[-1].isdigit() else "17"
     model = parse_model(f'<ir_version: 9, opset_import: ["" : {version}]> g {MODELS[name]}')
     rng, session, results, found = np.random.default_rng(len(name)), session_of(model), 0, []
