@@ -6,11 +6,11 @@
 #include "rt.h"
 #include "tile.h"
 
-/* y (m, n) = x (m, k) w + b + r. w: panels of 16 columns with `rows` rows each, a row has a code of each column, or 2 or
- * 4 of successive k from the low bits up. scale, zero: for each panel and block of `block` k a row of 16; scales, zeros:
- * how they are stored; CODED_ALL: one for all, scale_all and zero_all. columns: a multiple of 16, of one pass over x;
- * chunk: values of k that are expanded at a time; depth: values of k in one sum. Scratch: chunk * columns floats, and if
- * k > depth m * columns. */
+/* y (m, n) = x (m, k) w + b + r. w: panels of 16 columns with `rows` rows each, a row has a code of each column, or 2
+ * or 4 of successive k from the low bits up. scale, zero: for each panel and block of `block` k a row of 16; scales,
+ * zeros: how they are stored; CODED_ALL: one for all, scale_all and zero_all. columns: a multiple of 16, of one pass
+ * over x; chunk: values of k that are expanded at a time; depth: values of k in one sum. Scratch: chunk * columns
+ * floats, and if k > depth m * columns. */
 #define dense_coded_PARAMS(X, V)                                                                                       \
     X(idx, m) X(idx, n) X(idx, k) X(idx, x_pitch) X(idx, y_pitch) X(idx, r_pitch) X(int, kind) X(int, scales)          \
     X(int, zeros) X(idx, rows) X(idx, block) X(idx, blocks) X(idx, columns) X(idx, chunk) X(idx, depth)                \
@@ -204,8 +204,8 @@ CODED_KINDS(CODED_DEFINE)
         return prefix##name;
 
 #if RT_VEC > 1
-/* c += x w for one row of x, four vectors of columns from panel `panel` on, and n values of k from `k` on. The weights are
- * expanded in registers. */
+/* c += x w for one row of x, four vectors of columns from panel `panel` on, and n values of k from `k` on. The weights
+ * are expanded in registers. */
 typedef void coded_dots_fn(vec *c, const f32 *x, const struct coded *w, idx panel, idx panels, idx k, idx n);
 #define CODED_PANEL(q) ((q) * RT_VEC / TILE_PANEL)
 #define CODED_LANE(q) ((q) * RT_VEC % TILE_PANEL)

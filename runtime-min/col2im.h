@@ -7,7 +7,7 @@
  * image[2], part), channels of all images in a row. Element k of block o is at o * stride + k * dilation - pad.
  * part: the numbers per element, 2 for complex ones; at, upper: begin and end of the buffer for the text of strings. */
 #define col2im_PARAMS(X, V)                                                                                            \
-    X(idx, channels) V(idx, blocks, 3) V(idx, image, 3) V(idx, block, 3) V(idx, stride, 3) V(idx, dilation, 3)          \
+    X(idx, channels) V(idx, blocks, 3) V(idx, image, 3) V(idx, block, 3) V(idx, stride, 3) V(idx, dilation, 3) \
     V(idx, pad, 3) X(idx, part) X(idx, at) X(idx, upper)
 PARAMS(col2im)
 #endif

@@ -80,7 +80,8 @@ HELPER void conv_pack_rows(const f32 *restrict w, f32 *restrict y, idx o, const 
 
 KERNEL void FN(conv_pack)(const f32 *restrict w, f32 *restrict y, struct conv_pack p)
 {
-    /* In blocks that are adjacent in w: the rows of a panel are often a power of two apart, and evict each other from the cache. */
+    /* In blocks that are adjacent in w: the rows of a panel are often a power of two apart, and evict each other from
+     * the cache. */
     const idx block_t = p.w_tap == 1 ? TILE_PANEL : 1, block_c = p.w_tap == 1 ? 1 : TILE_PANEL;
     for (idx g = 0; g < p.group; g++)
         for (idx o = 0; o < p.cout; o += TILE_PANEL, y += p.taps * p.cin * TILE_PANEL) {

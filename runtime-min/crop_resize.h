@@ -4,8 +4,8 @@
 #include "rt.h"
 #include "math.h"
 
-/* x: (batch, channels, in[0], in[1]), rois: (rois, y1 x1 y2 x2), from 0 to 1; of: the image of each; y: (rois, channels,
- * out[0], out[1]); outside: the value outside of the image */
+/* x: (batch, channels, in[0], in[1]), rois: (rois, y1 x1 y2 x2), from 0 to 1; of: the image of each; y: (rois,
+ * channels, out[0], out[1]); outside: the value outside of the image */
 #define crop_resize_PARAMS(X, V)                                                                                       \
     X(idx, batch) X(idx, channels) V(idx, in, 2) X(idx, rois) V(idx, out, 2) X(f64, outside) X(int, nearest)
 PARAMS(crop_resize)

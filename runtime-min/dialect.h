@@ -101,7 +101,8 @@
 #define SHARED RT_INLINE
 #endif
 
-/* Attributes of the emitted arrays of all models; PREFIX_WEIGHTS_SECTION and PREFIX_ARENA_SECTION place those of one. */
+/* Attributes of the emitted arrays of all models; PREFIX_WEIGHTS_SECTION and PREFIX_ARENA_SECTION place those of
+ * one. */
 #ifndef RT_CONST
 #define RT_CONST RT_ATTRIBUTE((aligned(16)))
 #endif

@@ -1,7 +1,8 @@
 /* element.h - one element of each storage type t, from and to the type that kernels compute in (A = RT_ARITH_t):
  *
  *   A ld_t(x, i)         element i
- *   void st_t(y, i, v)   stores v as element i, rounded by rnd_t; st_t(y, i, ld_t(x, i)) copies every bit (of a bool: 0 or 1)
+ *   void st_t(y, i, v)   stores v as element i, rounded by rnd_t; st_t(y, i, ld_t(x, i)) copies every bit
+ *                        (of a bool: 0 or 1)
  *   A rnd_t(v)           what ld_t would read back: integers wrap, bool is v != 0, floats round to nearest even and
  *                        overflow to infinity (f16 bf16) or to their largest number (float8, float6, float4)
  *   to_B_A(x)            between arithmetic types: to_f32_i32 makes an f32 of an i32. Float to integer truncates,
@@ -181,8 +182,8 @@ HELPER u32 code_bf16(f32 x)
     return rt_pick32((b & 0x7fffffff) > 0x7f800000, nan, (b + 0x7fff + ((b >> 16) & 1)) >> 16);
 }
 
-/* float8: `max` the largest number's code, `inf` the code of infinity, `nan` of NaN; `zero`: -0 exists, else its code is
- * NaN's. Three ways to store what is too large, over: RT_EXACT numbers saturate, infinity stays where there is one;
+/* float8: `max` the largest number's code, `inf` the code of infinity, `nan` of NaN; `zero`: -0 exists, else its code
+ * is NaN's. Three ways to store what is too large, over: RT_EXACT numbers saturate, infinity stays where there is one;
  * RT_SATURATE, infinity too; RT_WRAP, infinity or NaN. */
 enum { RT_EXACT, RT_SATURATE, RT_WRAP };
 HELPER u32 rt_code8(f32 x, int m, int bias, u32 max, u32 inf, u32 nan, int over, int zero)
@@ -214,8 +215,8 @@ RT_FLOAT8(f8e4m3fnuz, 3, 8, 0x7f, 0x80, 0x80, 0)
 RT_FLOAT8(f8e5m2, 2, 15, 0x7b, 0x7c, 0x7e, 1)
 RT_FLOAT8(f8e5m2fnuz, 2, 16, 0x7f, 0x80, 0x80, 0)
 
-/* float8e8m0: a power of two, 2^(c - 127), or NaN (255); the sign of x is ignored. The step between codes 0 and 1 lies in
- * float's subnormal numbers, where half the mantissa counts. round: up, down, nearest with ties up. */
+/* float8e8m0: a power of two, 2^(c - 127), or NaN (255); the sign of x is ignored. The step between codes 0 and 1 lies
+ * in float's subnormal numbers, where half the mantissa counts. round: up, down, nearest with ties up. */
 enum { RT_UP, RT_DOWN, RT_NEAREST };
 HELPER u32 rt_code_e8m0(f32 x, int round, int saturate)
 {

@@ -3,8 +3,8 @@
 #define ONNXCC_EXPERTS_H
 #include "rt.h"
 
-/* x: (rows, each, depth), or (rows, depth) if shared; w: (experts, columns, depth), bias: (experts, columns) or NULL; at:
- * (rows, each), the expert; y: (rows, each, columns). */
+/* x: (rows, each, depth), or (rows, depth) if shared; w: (experts, columns, depth), bias: (experts, columns) or NULL;
+ * at: (rows, each), the expert; y: (rows, each, columns). */
 #define experts_PARAMS(X, V) X(idx, rows) X(idx, each) X(idx, depth) X(idx, columns) X(idx, experts) X(int, shared)
 PARAMS(experts)
 

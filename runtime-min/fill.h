@@ -3,8 +3,8 @@
 #define ONNXCC_FILL_H
 #include "rt.h"
 
-/* y[i] = one element, i in [0, count). Its bits 0 to 63 are bits | bits_above << 32; of an element of 16 bytes, bits 64 to
- * 127 are high | high_above << 32. */
+/* y[i] = one element, i in [0, count). Its bits 0 to 63 are bits | bits_above << 32; of an element of 16 bytes, bits 64
+ * to 127 are high | high_above << 32. */
 #define fill_PARAMS(X, V) X(idx, count) X(i64, bits) X(i64, bits_above) X(i64, high) X(i64, high_above)
 PARAMS(fill)
 #endif

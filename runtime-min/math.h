@@ -110,7 +110,7 @@ HELPER u64 math_turns_f64(f64 x, f64 *a, f64 *l)
 #define P_COS(z) ((0x1.9bc76ap-16f * z - 0x1.6c129ep-10f) * z + 0x1.555554p-5f)
 /* asin(x) = x + x z P_ASIN(z), |x| <= 1/2; atan likewise; sinh likewise, |x| <= 1 */
 #define P_ASIN(z)                                                                                                      \
-    (((((0x1.1acb92p-5f * z + 0x1.0fe1b2p-6f) * z + 0x1.ffbf34p-6f) * z + 0x1.6d3e6ap-5f) * z + 0x1.3334cep-4f) * z +   \
+    (((((0x1.1acb92p-5f * z + 0x1.0fe1b2p-6f) * z + 0x1.ffbf34p-6f) * z + 0x1.6d3e6ap-5f) * z + 0x1.3334cep-4f) * z + \
      0x1.555554p-3f)
 #define P_ATAN(z)                                                                                                      \
     (((((0x1.66b0b4p-5f * z - 0x1.559526p-4f) * z + 0x1.c3e3ecp-4f) * z - 0x1.2481acp-3f) * z + 0x1.999992p-3f) * z -  \
@@ -118,10 +118,10 @@ HELPER u64 math_turns_f64(f64 x, f64 *a, f64 *l)
 #define P_SINH(z) (((0x1.725244p-19f * z + 0x1.a03554p-13f) * z + 0x1.1110c6p-7f) * z + 0x1.555556p-3f)
 /* erf(x) = x + x P_ERF(z), |x| <= 0.9; 1 - exp(-P_ERFC(x - 1)), 0.89 <= x <= 4 */
 #define P_ERF(z)                                                                                                       \
-    ((((((0x1.6007bcp-14f * z - 0x1.aaff0ep-11f) * z + 0x1.54d5cap-8f) * z - 0x1.b80eeap-6f) * z + 0x1.ce2dfap-4f) * z  \
+    ((((((0x1.6007bcp-14f * z - 0x1.aaff0ep-11f) * z + 0x1.54d5cap-8f) * z - 0x1.b80eeap-6f) * z + 0x1.ce2dfap-4f) * z \
       - 0x1.812742p-2f) * z + 0x1.06eba8p-3f)
 #define P_ERFC(u)                                                                                                      \
-    ((((((-0x1.9fd2bap-13f * u + 0x1.ebf1e6p-10f) * u - 0x1.466fd4p-7f) * u + 0x1.54549p-5f) * u + 0x1.afabbep-1f) * u  \
+    ((((((-0x1.9fd2bap-13f * u + 0x1.ebf1e6p-10f) * u - 0x1.466fd4p-7f) * u + 0x1.54549p-5f) * u + 0x1.afabbep-1f) * u \
       + 0x1.51c9b2p1f) * u + 0x1.d97fcp0f)
 #include "math.def"
 

@@ -79,7 +79,8 @@ RT_INLINE i32 micro_high(i32 a, i32 b)
 }
 #endif
 
-/* c + a * b, modulo 2^32. In assembly, as gcc 12 reorders the multiplications and additions of C code, and spills sums. */
+/* c + a * b, modulo 2^32. In assembly, as gcc 12 reorders the multiplications and additions of C code, and spills
+ * sums. */
 RT_INLINE i32 micro_mac(i32 c, i32 a, i32 b)
 {
 #if defined __GNUC__ && defined __thumb2__

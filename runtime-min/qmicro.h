@@ -1,5 +1,6 @@
 /* qmicro.h - Conv and products of matrices in 8-bit integers for small processors: the inputs of a few pixels are
- * gathered, and multiplied by panels of four output channels. The weights have no zero points, that of x is in the bias.
+ * gathered, and multiplied by panels of four output channels. The weights have no zero points, that of x is in the
+ * bias.
  *
  * A panel has, as bytes: 4 biases (i32), 4 scales (f32), then for each `unit` of inputs those of the four channels. */
 #ifndef ONNXCC_QMICRO_H

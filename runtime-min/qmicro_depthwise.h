@@ -1,8 +1,8 @@
-/* qmicro_depthwise.h - depthwise Conv in 8-bit integers for small processors: rows of x with their borders, times panels
- * of `wide` channels. The weights have no zero points, that of x is in the bias.
+/* qmicro_depthwise.h - depthwise Conv in 8-bit integers for small processors: rows of x with their borders, times
+ * panels of `wide` channels. The weights have no zero points, that of x is in the bias.
  *
- * A panel has, as bytes: the biases (i32) and the scales (f32) of its channels, then their weights, tap by tap. In panels
- * of four channels two taps of a row are together: the first two channels of both, then the others. */
+ * A panel has, as bytes: the biases (i32) and the scales (f32) of its channels, then their weights, tap by tap. In
+ * panels of four channels two taps of a row are together: the first two channels of both, then the others. */
 #ifndef ONNXCC_QMICRO_DEPTHWISE_H
 #define ONNXCC_QMICRO_DEPTHWISE_H
 #include "rt.h"

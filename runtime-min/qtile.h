@@ -92,13 +92,13 @@ TILE void qtile_mac(dot_sums *c, const int R, const int V, const int apart, cons
     if (R > r) {                                                                                                       \
         at = (r < 3 ? x : r < 6 ? x3 : r < 9 ? x6 : r < 12 ? x9 : x12) + (l + r % 3 * step);                \
         a = apart ? dot_load(at) : dot_spread(at);                                                     \
-        c[r * V] = dot_add(c[r * V], a, w0);                                                                             \
+        c[r * V] = dot_add(c[r * V], a, w0); \
         if (V > 1)                                                                                                     \
-            c[r * V + 1] = dot_add(c[r * V + 1], a, w1);                                                                         \
+            c[r * V + 1] = dot_add(c[r * V + 1], a, w1); \
         if (V > 2)                                                                                                     \
-            c[r * V + 2] = dot_add(c[r * V + 2], a, w2);                                                                         \
+            c[r * V + 2] = dot_add(c[r * V + 2], a, w2); \
         if (V > 3)                                                                                                     \
-            c[r * V + 3] = dot_add(c[r * V + 3], a, w3);                                                                         \
+            c[r * V + 3] = dot_add(c[r * V + 3], a, w3); \
     }
         TILE_ALL_ROWS(QTILE_STEP)
 #undef QTILE_STEP
@@ -192,8 +192,8 @@ TILE void qtile_any(dot_sums *c, const int R, const int V, const int apart, cons
 }
 
 #ifdef ONNXCC_PLAIN
-/* Tiles have one pixel. A tile is identified by its number of vectors; 0: one vector whose columns each have an x of their
- * own. */
+/* Tiles have one pixel. A tile is identified by its number of vectors; 0: one vector whose columns each have an x of
+ * their own. */
 #define qtile_of(R, V, apart) ((apart) ? 0 : (V))
 SHARED void qtile_run(int tile, const i16 *x, idx slot, const i8 *w, idx column, u8 *y, idx left,
                       const struct qtile_job *t)
@@ -209,14 +209,14 @@ typedef void qtile_fn(const i16 *x, idx slot, const i8 *w, idx column, u8 *y, id
                                 const struct qtile_job *t)                                                             \
     {                                                                                                                  \
         dot_sums c[R * V];                                                                                             \
-        qtile_any(c, R, V, 0, x, slot, w, column, y, left, t);                                                            \
+        qtile_any(c, R, V, 0, x, slot, w, column, y, left, t); \
     }
 #define QTILE_DEFINE_APART(R)                                                                                          \
     SHARED void qtile_apart_##R(const i16 *x, idx slot, const i8 *w, idx column, u8 *y, idx left,                      \
                                 const struct qtile_job *t)                                                             \
     {                                                                                                                  \
-        dot_sums c[R];                                                                                                  \
-        qtile_any(c, R, 1, 1, x, slot, w, column, y, left, t);                                                            \
+        dot_sums c[R]; \
+        qtile_any(c, R, 1, 1, x, slot, w, column, y, left, t); \
     }
 #if TILE_SMALL
 #define QTILE_EACH QTILE_FEW

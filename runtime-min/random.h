@@ -1,5 +1,5 @@
-/* random.h - random numbers: element i depends only on i, the key, and the generator: the seed and the number of steps of
- * a training model's state, or NULL (SplitMix64, by Steele, Lea and Flood 2014). */
+/* random.h - random numbers: element i depends only on i, the key, and the generator: the seed and the number of steps
+ * of a training model's state, or NULL (SplitMix64, by Steele, Lea and Flood 2014). */
 #ifndef ONNXCC_RANDOM_H
 #define ONNXCC_RANDOM_H
 #include "rt.h"

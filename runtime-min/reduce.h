@@ -274,7 +274,7 @@ HELPER void FN(reduce)(const T *x, T *y, const idx *keep, const idx *axis, int h
 }
 
 #define REDUCE_KERNEL(k, how)                                                                                          \
-    KERNEL void FN(k)(const T *restrict x, T *restrict y, struct k p) { FN(reduce)(x, y, p.keep, p.axis, how); }        \
+    KERNEL void FN(k)(const T *restrict x, T *restrict y, struct k p) { FN(reduce)(x, y, p.keep, p.axis, how); } \
     REGISTER_KERNEL(k, 2, 1, 0)
 #define REDUCE_EXTREMES_i8 1
 #define REDUCE_EXTREMES_u8 1

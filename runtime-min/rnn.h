@@ -343,8 +343,8 @@ KERNEL void FN(lstm)(const T *restrict g, const T *restrict r, const i32 *restri
 REGISTER_KERNEL(lstm, 10, 6, SCRATCH)
 
 #if RT_TAKES(RNN_IS_, T)
-/* The scale of 8 bits for the rows of h, 0 included, of which those whose sequences end by step s do not count; *zero: its
- * zero point. */
+/* The scale of 8 bits for the rows of h, 0 included, of which those whose sequences end by step s do not count; *zero:
+ * its zero point. */
 HELPER f32 rnn_range(const f32 *h, const i32 *lengths, idx batch, idx n, idx s, f32 *zero)
 {
     f32 low = 0, high = 0;
@@ -388,8 +388,8 @@ HELPER void rnn_add_product(f32 *v, const i16 *q, i32 sum, const i8 *r, const f3
 }
 
 /* The same as lstm, for r of integers, with a scale and a zero point per direction, gate and unit: before each step the
- * states are quantised to 8 bits, with one scale. Without y the last states of ended sequences count for it, too. Scratch:
- * 3 * batch * hidden elements, as many i16, and batch i32. */
+ * states are quantised to 8 bits, with one scale. Without y the last states of ended sequences count for it, too.
+ * Scratch: 3 * batch * hidden elements, as many i16, and batch i32. */
 KERNEL void FN(lstm_quantized)(const f32 *restrict g, const i8 *restrict r, const i32 *restrict lengths,
                                const f32 *restrict h0, const f32 *restrict c0, const f32 *restrict peephole,
                                const f32 *restrict scale, const i32 *restrict zero, f32 *restrict y, f32 *restrict y_h,

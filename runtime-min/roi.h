@@ -17,8 +17,8 @@
 /* The same; y: the number of each maximum in x, from 1 on; 0: a bin without one. */
 #define max_roi_place_PARAMS max_roi_pool_PARAMS
 /* boxes: (batch, boxes, 4), by their corners or (center) as x y width height; scores: (batch, classes, boxes), y:
- * (found, batch class box), with room for `upper`. limit, overlap and score may be NULL: 0, 0, none. scratch: (boxes) of
- * i32. */
+ * (found, batch class box), with room for `upper`. limit, overlap and score may be NULL: 0, 0, none. scratch: (boxes)
+ * of i32. */
 #define nms_PARAMS(X, V) X(idx, upper) X(idx, batch) X(idx, classes) X(idx, boxes) X(int, center)
 PARAMS(roi_align)
 PARAMS(max_roi_pool)

@@ -19,7 +19,7 @@ PARAMS(element)
 PARAMS(join)
 
 #define cut_PARAMS(X, V)                                                                                               \
-    X(idx, pieces) X(i64, part) X(idx, upper) X(idx, slot) X(int, width) X(int, rank) X(int, axis) X(int, squeeze)      \
+    X(idx, pieces) X(i64, part) X(idx, upper) X(idx, slot) X(int, width) X(int, rank) X(int, axis) X(int, squeeze) \
     V(idx, dim, 16)
 PARAMS(cut)
 #endif

@@ -43,8 +43,8 @@
 #define TILE_ROWS(v) ((v) == 2 ? 6 : 12)
 #define TILE_FEW(X) X(1, 1) X(6, 1) X(1, 2) X(6, 2)
 #endif
-/* Small code has few shapes: 1 or TILE_VECTORS vectors and 1 or TILE_ROWS(TILE_VECTORS) rows. Tests ask for the others at
- * -O0, too. */
+/* Small code has few shapes: 1 or TILE_VECTORS vectors and 1 or TILE_ROWS(TILE_VECTORS) rows. Tests ask for the others
+ * at -O0, too. */
 #ifdef TILE_SMALL
 #elif defined ONNXCC_LIBRARY || defined ONNXCC_RT_C || defined __OPTIMIZE_SIZE__ || !defined __OPTIMIZE__
 #define TILE_SMALL 1
@@ -247,8 +247,8 @@ TILE void tile_mac(vec *c, const int R, const int V, const f32 *x, const f32 *w,
     }
 }
 #elif VEC_MVE
-/* Vectors are multiplied by general registers, which leaves more for sums; in tiles of two vectors two k at a time, and one
- * instruction loads those of a row of x. gcc alone would copy and spill sums. */
+/* Vectors are multiplied by general registers, which leaves more for sums; in tiles of two vectors two k at a time, and
+ * one instruction loads those of a row of x. gcc alone would copy and spill sums. */
 #define TILE_LOAD "vldrw.u32 %q[w0], [%[w]]\n\tvldrw.u32 %q[w1], [%[w], #16]\n\tadd %[w], %[next]\n\t"
 #define TILE_PAIR(r) "ldrd %[a], %[b" #r "], [%[x" #r "]], #8\n\t" TILE_ADD(r, "a")
 #define TILE_ADD(r, a) "vfma.f32 %q[c" #r "0], %q[w0], %[" a "]\n\tvfma.f32 %q[c" #r "1], %q[w1], %[" a "]\n\t"
@@ -317,11 +317,11 @@ TILE void tile_mac(vec *c, const int R, const int V, const f32 *x, const f32 *w,
                                 : (r < 3 ? x : r < 6 ? x3 : r < 9 ? x6 : r < 12 ? x9 : x12)[r % 3 * step]);            \
         c[r * V] = vec_fma(a, w0, c[r * V]);                                                                           \
         if (V > 1)                                                                                                     \
-            c[r * V + 1] = vec_fma(a, w1, c[r * V + 1]);                                                                         \
+            c[r * V + 1] = vec_fma(a, w1, c[r * V + 1]); \
         if (V > 2)                                                                                                     \
-            c[r * V + 2] = vec_fma(a, w2, c[r * V + 2]);                                                                         \
+            c[r * V + 2] = vec_fma(a, w2, c[r * V + 2]); \
         if (V > 3)                                                                                                     \
-            c[r * V + 3] = vec_fma(a, w3, c[r * V + 3]);                                                                         \
+            c[r * V + 3] = vec_fma(a, w3, c[r * V + 3]); \
     }
         TILE_EACH_ROW(TILE_STEP)
 #undef TILE_STEP
@@ -409,8 +409,8 @@ TILE void tile_any(vec *c, const int R, const int V, const f32 *x, const f32 *w,
 }
 
 #ifdef ONNXCC_PLAIN
-/* Without pointers to functions: a tile has one row, and is identified by its number of vectors. TILE_DO(run, tile, ...)
- * calls `run` with it. */
+/* Without pointers to functions: a tile has one row, and is identified by its number of vectors. TILE_DO(run, tile,
+ * ...) calls `run` with it. */
 #define TILE_DO(run, tile, ...) run(tile, __VA_ARGS__)
 #define TILE_REF(fn) int
 #define tile_of(R, V) (V)
@@ -456,8 +456,8 @@ TILE tile_fn *tile_of(const int R, const int V)
 }
 #endif
 
-/* struct name: the tiles of a product of m rows and n columns, [few rows][few columns]; name(m, n) makes it, all literals
- * if m and n are. of(R, V): the function, of type fn, for a tile. */
+/* struct name: the tiles of a product of m rows and n columns, [few rows][few columns]; name(m, n) makes it, all
+ * literals if m and n are. of(R, V): the function, of type fn, for a tile. */
 #define TILE_PLAN(name, fn, of)                                                                                        \
     struct name {                                                                                                      \
         struct tile_cut rows, across;                                                                                  \

@@ -1,5 +1,5 @@
-/* types.h - what the code of all files has in common: element types, their bits, sizes, status codes. Files made by --single
- * contain the groups that they need. A translation unit may have several, and then has each group once. */
+/* types.h - what the code of all files has in common: element types, their bits, sizes, status codes. Files made by
+ * --single contain the groups that they need. A translation unit may have several, and then has each group once. */
 #ifndef ONNXCC_TYPES_H
 #define ONNXCC_TYPES_H
 

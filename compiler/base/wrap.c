@@ -1,6 +1,8 @@
 /* wrap.c - lines of C, at most 120 columns wide. */
 #include "base/wrap.h"
 
+#include "base/part.h"
+
 enum {
     WIDTH = 120,
     RIGHTMOST = 60, /* a line may begin below a parenthesis up to this column */
@@ -31,10 +33,10 @@ static void pass_parentheses(Open *o, const char *s, int n, int column)
 static int innermost(const Open *o) { return o->depth ? o->after[(o->depth < DEEPEST ? o->depth : DEEPEST) - 1] : -1; }
 
 /* The last place in the first `room` characters of s where a line may end, the index of a space: after a comma or
- * semicolon, else before an operator, or before the comment at the end; 0: none. */
+ * semicolon, else before an operator, else between two calls, or before the comment at the end; 0: none. */
 static int find_break(const char *s, int room)
 {
-    int after_comma = 0, other = 0;
+    int after_comma = 0, other = 0, calls = 0;
     bool quoted = false;
     for (int i = 0; s[i] && i <= room; i++) {
         quoted ^= s[i] == '"';
@@ -44,27 +46,52 @@ static int find_break(const char *s, int room)
             after_comma = i;
         else if (s[i] == ' ' && i && strchr("+-*/&|=<>!?:", s[i + 1]))
             other = i;
+        else if (s[i] == ' ' && i && s[i - 1] == ')')
+            calls = i;
         if (!strncmp(s + i, " /*", 3))
             return i;
     }
-    return after_comma ? after_comma : other;
+    return after_comma ? after_comma : other ? other : calls;
 }
 
-void put_wrapped(Text *t, int indent, const char *s)
+/* Lines end with `end`, all but the last. */
+static void put_broken(Text *t, int indent, const char *s, const char *end)
 {
-    const int first = indent;
+    const int first = indent, room = WIDTH - (int)strlen(end);
     Open open = {.depth = 0};
-    while (indent + (int)strlen(s) > WIDTH) {
-        const int at = find_break(s, WIDTH - indent);
+    while (indent + (int)strlen(s) > room) {
+        const int at = find_break(s, room - indent);
         if (!at)
             break;
-        text_put(t, "%*s%.*s\n", indent, "", at, s);
+        text_put(t, "%*s%.*s%s\n", indent, "", at, s, end);
         pass_parentheses(&open, s, at, indent);
         s += at + 1;
         const int inside = innermost(&open);
         indent = inside >= 0 && inside <= RIGHTMOST ? inside : first + 8;
     }
-    text_put(t, "%*s%s\n", indent, "", s);
+    text_put(t, "%*s%s", indent, "", s);
+}
+
+typedef struct Wrapping {
+    bool later;
+} Wrapping;
+PART(Wrapping, wrapping)
+
+void wrap_later(bool later) { wrapping()->later = later; }
+
+void put_wrapped(Text *t, int indent, const char *s)
+{
+    if (wrapping()->later)
+        text_put(t, "%*s%s", indent, "", s);
+    else
+        put_broken(t, indent, s, "");
+    text_put(t, "\n");
+}
+
+void put_wrapped_directive(Text *t, int indent, const char *s, bool continues)
+{
+    put_broken(t, indent, s, " \\");
+    text_put(t, continues ? " \\\n" : "\n");
 }
 
 /* ---- lists and comments ------------------------------------------------------------------------------------------ */

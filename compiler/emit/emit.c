@@ -200,7 +200,7 @@ static void append_bytes(void *t, const void *bytes, size_t n) { text_bytes(t, b
 static void put_waiting(Text *t, Text *waiting)
 {
     text_flush(t);
-    lines_move(t, waiting);
+    lines_move(t, waiting, NULL);
     output_append(waiting->to, append_bytes, t);
     text_bytes(t, waiting->s, waiting->n);
 }
@@ -286,8 +286,7 @@ static void write_single(Text *c, Writer *w, const Hole *holes, const char *temp
     single_read(&kernels, LINE_KERNELS, NULL);
     single_find(all.s, w->e.p);
     single_put(c, true);
-    lines_move(c, &code);
-    single_put_code(c, all.s);
+    single_put_code(c, &code, all.s);
     single_put(c, false);
     line_is(c, LINE_CONSTANTS, NULL);
     put_constants(c);
@@ -454,7 +453,9 @@ void emit_model(Model *m)
     put_memory(&w.interface, f, e);
     for (int i = 0; i < w.bodies.n; i++)
         put_tensors(&w.interface, &w.bodies.at[i].f, e);
+    wrap_later(opt()->single && !target_is_plain(opt()->target)); /* the runtime's names will be longer */
     write_bodies(&w);
+    wrap_later(false);
     e->fallible |= m->entries.n > 0;
     put_calling(&w.interface, &all, e, weights);
     const Hole holes[] = {

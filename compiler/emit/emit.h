@@ -208,8 +208,9 @@ void line_is(Text *t, LineKind kind, const void *owner);
 void line_shared(LineKind kind, const void *owner, const Call *c);
 const void *line_owner(LineKind kind, const Call *c);              /* NULL: none */
 void step_called(Emitter *e, const Node *n, const char *function); /* the next line is n's call, or its loop */
-void lines_move(Text *to, Text *from);                             /* from's lines are about to be appended */
-void lines_end(Text *t);                                           /* t is the C file, and complete */
+/* from's lines are about to be appended; at: the line that each becomes, NULL: none is added. */
+void lines_move(Text *to, const Text *from, const int64_t *at);
+void lines_end(Text *t); /* t is the C file, and complete */
 typedef struct LineSpan {
     int64_t first, last;
     LineKind kind;

@@ -47,18 +47,18 @@ void step_called(Emitter *e, const Node *n, const char *function)
     map_put(&lines()->function, n, function ? (void *)(uintptr_t)name(function) : NULL);
 }
 
-void lines_move(Text *to, Text *from)
+void lines_move(Text *to, const Text *from, const int64_t *at)
 {
     if (!provenance_is_on())
         return;
-    const int64_t at = line_of(to);
+    const int64_t first = line_of(to);
     for (int i = 0, n = lines()->marks.n; i < n; i++) {
         LineMark m = lines()->marks.at[i];
         if (m.in != from->to)
             continue;
         lines()->marks.at[i].in = NULL;
         m.in = to->to;
-        m.line += at;
+        m.line = first + (at ? at[m.line] : m.line);
         vec_push(&lines()->marks, m);
     }
 }

@@ -7,6 +7,7 @@
 
 #include <ctype.h>
 
+#include "base/output.h"
 #include "base/wrap.h"
 
 /* BY_CODE: what the model's code itself needs, which is printed before it. BY_ANY: that, and what it needs in turn: all
@@ -296,13 +297,6 @@ static void rename_identifier(const char *at, const char *identifier, const char
     r->from = at;
 }
 
-void single_put_code(Text *t, const char *code)
-{
-    Renaming r = {t, code};
-    each_identifier(code, rename_identifier, &r);
-    text_put(t, "%s", r.from);
-}
-
 /* ---- text -------------------------------------------------------------------------------------------------------- */
 
 static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
@@ -375,25 +369,59 @@ static void put_members(Text *t, int indent, const char *s)
     text_put(t, "\n");
 }
 
-/* Prints a text of lines that begin `by` columns too far right. */
+/* Prints a line that is too long. */
+static void put_long(Text *t, int indent, const char *line)
+{
+    const char *const member_end = strchr(line, ';');
+    strpbrk(line, "(=") || !member_end || !member_end[1] ? put_wrapped(t, indent, line) : put_members(t, indent, line);
+}
+
+/* Prints the line at s, which begins `by` columns too far right; *is_directive: it continues one. Returns the line's
+ * end. */
+static const char *put_line(Text *t, const char *s, int by, bool *is_directive)
+{
+    const int spaces = (int)strspn(s, " "), indent = spaces < by ? 0 : spaces - by;
+    s += spaces;
+    const size_t n = strcspn(s, "\n");
+    const bool continues = n && s[n - 1] == '\\', is_comment = *s == '/' || !strncmp(s, "* ", 2);
+    *is_directive |= *s == '#';
+    if (indent + (int)n <= WIDTH || is_comment)
+        text_put(t, "%*s%.*s\n", n ? indent : 0, "", (int)n, s);
+    else if (*is_directive)
+        put_wrapped_directive(t, indent, text_format("%.*s", (int)n - 2 * continues, s), continues);
+    else
+        put_long(t, indent, text_format("%.*s", (int)n, s));
+    *is_directive &= continues;
+    return s + n;
+}
+
 static void put_lines(Text *t, const char *s, int by)
 {
     bool is_directive = false;
-    for (size_t n; *s; s += n + 1) {
-        const int spaces = (int)strspn(s, " "), indent = spaces < by ? 0 : spaces - by;
-        s += spaces;
-        n = strcspn(s, "\n");
-        const bool continues = n && s[n - 1] == '\\';
-        is_directive |= *s == '#';
-        const char *const line = text_format("%.*s", (int)n, s);
-        if (indent + (int)n > WIDTH && *s != '/' && !is_directive)
-            strpbrk(line, "(=") || s[n - 1] != ';' ? put_wrapped(t, indent, line) : put_members(t, indent, line);
-        else
-            text_put(t, "%*s%.*s\n", n ? indent : 0, "", (int)n, s);
-        is_directive &= continues;
-        if (!s[n])
-            break;
+    while (*s) {
+        s = put_line(t, s, by, &is_directive);
+        s += *s == '\n';
     }
+}
+
+void single_put_code(Text *t, const Text *from, const char *code)
+{
+    Text renamed = {0}, lines = {0};
+    Renaming r = {&renamed, code};
+    VEC(int64_t) at = {0};
+    bool is_directive = false;
+    each_identifier(code, rename_identifier, &r);
+    text_put(&renamed, "%s", r.from);
+    int64_t n = 0;
+    for (const char *s = renamed.s, *end; *s; s = end + (*end == '\n')) {
+        vec_push(&at, n);
+        const size_t before = lines.n;
+        end = put_line(&lines, s, 0, &is_directive);
+        n += count_lines(lines.s + before, lines.n - before);
+    }
+    vec_push(&at, n);
+    lines_move(t, from, at.at);
+    text_put(t, "%s", lines.s);
 }
 
 /* ---- items ------------------------------------------------------------------------------------------------------- */

@@ -56,4 +56,5 @@ const char *piece_name(const Token *t); /* "tile_##" */
 
 void single_find(const char *code, const char *prefix); /* what the model's code needs of the runtime that was read */
 void single_put(Text *t, bool prelude);                 /* what precedes the code, or what follows it */
-void single_put_code(Text *t, const char *code);        /* with the names that the runtime has in this file */
+/* The model's code, which was written to `from`, with the names that the runtime has in this file. */
+void single_put_code(Text *t, const Text *from, const char *code);

@@ -143,6 +143,16 @@ int axis_of(Node *n, int64_t axis, int rank)
     return (int)(axis < 0 ? axis + rank : axis);
 }
 
+bool mark_axis(Node *n, int64_t axis, int rank, bool *marked)
+{
+    const int a = axis_of(n, axis, rank);
+    if (axis < -rank || axis >= rank)
+        return !rank && (axis == 0 || axis == -1);
+    if (marked[a])
+        return node_error(n, "axis %d is listed twice", a);
+    return marked[a] = true;
+}
+
 bool require_rank(Node *n, int rank)
 {
     if (rank > MAX_RANK)

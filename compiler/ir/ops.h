@@ -107,6 +107,8 @@ Type attr_precision(Node *n, const char *name);
 /* The attribute `name`, or `axis`, as a non-negative axis; an error unless it is in [-rank, rank). */
 int attr_axis(Node *n, const char *name, int rank);
 int axis_of(Node *n, int64_t axis, int rank);
+/* Marks an axis of a list; false: it is outside, or marked already, and reported. */
+bool mark_axis(Node *n, int64_t axis, int rank, bool *marked);
 bool require_rank(Node *n, int rank); /* rank <= MAX_RANK? Otherwise reports an error */
 
 /* The integers of an input that determines a shape. Constant elements are numbers, symbolic ones expressions, and

@@ -13,19 +13,20 @@ static bool read_pads(Node *n, Dim *before, Dim *after)
         return false;
     if (k != 2 * axes)
         return node_error(n, "%d pads for %d axes", k, axes);
+    bool marked[MAX_RANK] = {false};
+    for (int i = 0; in(n, 3) && i < axes; i++)
+        if (dim_is_const(axis[i]) && !mark_axis(n, dim_value(axis[i]), rank, marked))
+            return false;
     for (int a = 0; a < rank; a++) {
         Dim times = D(0);
         before[a] = after[a] = D(0);
         for (int i = 0; i < axes; i++) {
             Dim of = in(n, 3) ? axis[i] : D(i);
-            of = dim_is_const(of) ? D(axis_of(n, dim_value(of), rank)) : of;
             Dim here = dim_add(dim_eq_expr(of, D(a)), dim_eq_expr(of, D(a - rank)));
             before[a] = dim_select(here, pads[i], before[a]);
             after[a] = dim_select(here, pads[axes + i], after[a]);
             times = dim_add(times, here);
         }
-        if (dim_low(times) > 1)
-            return node_error(n, "axis %d is listed twice", a);
         assume_dim(n, dim_min(times, D(1)), times);
         listed = dim_add(listed, times);
     }

@@ -12,17 +12,14 @@ static int reduce_axes(Node *n, Dim *gone)
     if (in(n, 1) && (k = in_dims(n, 1, axes, MAX_RANK)) < 0)
         return -1;
     bool all = k <= 0 && !attr_int(n, "noop_with_empty_axes");
+    bool listed[MAX_RANK] = {false};
     for (int i = 0; i < k; i++)
-        if (dim_is_const(axes[i]))
-            axes[i] = D(axis_of(n, dim_value(axes[i]), rank));
+        if (dim_is_const(axes[i]) && !mark_axis(n, dim_value(axes[i]), rank, listed))
+            return -1;
     for (int a = 0; a < rank; a++) {
         gone[a] = D(all);
         for (int i = 0; i < k; i++)
             gone[a] = dim_add(gone[a], dim_add(dim_eq_expr(axes[i], D(a)), dim_eq_expr(axes[i], D(a - rank))));
-        if (dim_is_const(gone[a]) && dim_value(gone[a]) > 1) {
-            node_error(n, "axis %d is listed twice", a);
-            return -1;
-        }
         gone[a] = dim_min(gone[a], D(1));
     }
     return all ? rank : k < 0 || rank == 0 ? 0 : k;

@@ -155,12 +155,9 @@ static void read_resize(Node *n, Resize *r)
         }
         bool seen[MAX_RANK] = {false};
         for (int i = 0; i < k; i++) {
-            axes[i] = axis_of(n, given[i], s.rank);
-            if (seen[axes[i]]) {
-                node_error(n, "axis %d is listed twice", axes[i]);
+            if (!mark_axis(n, given[i], s.rank, seen))
                 return;
-            }
-            seen[axes[i]] = true;
+            axes[i] = axis_of(n, given[i], s.rank);
         }
     }
     r->count = k;

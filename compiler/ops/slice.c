@@ -1,4 +1,5 @@
 /* slice.c - Slice, Split, CenterCropPad. */
+#include "ir/assume.h"
 #include "ir/spatial.h"
 #include "ir/strided.h"
 
@@ -39,66 +40,101 @@ static Dim is_axis(Dim given, int a, int rank)
     return dim_add(dim_eq_expr(given, D(a)), dim_eq_expr(given, D(a - rank)));
 }
 
-/* Reads the range along every axis; false: wrong, reported. */
-static bool read_slices(Node *n, AxisSlice *slice)
-{
-    Shape x = in_shape(n, 0);
+/* The ranges as they are given. */
+typedef struct Ranges {
+    int n;
     Dim start[MAX_RANK], end[MAX_RANK], axis[MAX_RANK], step[MAX_RANK];
-    int k = in_dims(n, 1, start, MAX_RANK), ends = in_dims(n, 2, end, MAX_RANK);
-    int axes = in(n, 3) ? in_dims(n, 3, axis, MAX_RANK) : k, steps = in(n, 4) ? in_dims(n, 4, step, MAX_RANK) : k;
+} Ranges;
+
+/* False: wrong, reported. */
+static bool read_ranges(Node *n, Ranges *r)
+{
+    const int rank = in_shape(n, 0).rank, k = in_dims(n, 1, r->start, MAX_RANK), ends = in_dims(n, 2, r->end, MAX_RANK);
+    const int axes = in(n, 3) ? in_dims(n, 3, r->axis, MAX_RANK) : k;
+    const int steps = in(n, 4) ? in_dims(n, 4, r->step, MAX_RANK) : k;
     if (k < 0 || ends < 0 || axes < 0 || steps < 0)
         return false;
-    if (ends != k || axes != k || steps != k || k > x.rank)
+    if (ends != k || axes != k || steps != k || k > rank)
         return node_error(n, "%d starts, %d ends, %d axes and %d steps for an input of %d dimensions", k, ends, axes,
-                          steps, x.rank);
+                          steps, rank);
+    bool marked[MAX_RANK] = {false};
+    r->n = k;
     for (int i = 0; i < k; i++) {
-        axis[i] = in(n, 3) ? axis[i] : D(i);
-        step[i] = in(n, 4) ? step[i] : D(1);
-        if (dim_is_const(axis[i]))
-            axis[i] = D(axis_of(n, dim_value(axis[i]), x.rank));
-        if (dim_is(step[i], 0))
+        r->axis[i] = in(n, 3) ? r->axis[i] : D(i);
+        r->step[i] = in(n, 4) ? r->step[i] : D(1);
+        if (dim_is_const(r->axis[i]) && !mark_axis(n, dim_value(r->axis[i]), rank, marked))
+            return false;
+        if (dim_is(r->step[i], 0))
             return node_error(n, "a step is 0");
-    }
-    for (int a = 0; a < x.rank; a++) {
-        Dim s = D(0), e = x.dim[a], by = D(1), times = D(0);
-        for (int i = 0; i < k; i++) {
-            Dim here = is_axis(axis[i], a, x.rank);
-            s = dim_select(here, start[i], s);
-            e = dim_select(here, end[i], e);
-            by = dim_select(here, step[i], by);
-            times = dim_add(times, here);
-        }
-        if (dim_is_const(times) && dim_value(times) > 1)
-            return node_error(n, "axis %d is cut twice", a);
-        slice[a] = dim_is(times, 0) ? (AxisSlice){D(0), x.dim[a], D(1)} : slice_axis(x.dim[a], s, e, by);
     }
     return true;
 }
 
+/* How many of the ranges are of axis a? */
+static Dim times_listed(const Ranges *r, int a, int rank)
+{
+    Dim times = D(0);
+    for (int i = 0; i < r->n; i++)
+        times = dim_add(times, is_axis(r->axis[i], a, rank));
+    return times;
+}
+
+/* Checks at run time the axes and steps that are not constant. */
+static void require_ranges(Node *n, const Ranges *r)
+{
+    const int rank = in_shape(n, 0).rank;
+    Dim listed = D(0);
+    for (int i = 0; i < r->n; i++)
+        if (!dim_is_const(r->step[i]))
+            assume_dim(n, dim_eq_expr(r->step[i], D(0)), D(0));
+    for (int a = 0; a < rank; a++) {
+        const Dim times = times_listed(r, a, rank);
+        assume_dim(n, dim_min(times, D(1)), times);
+        listed = dim_add(listed, times);
+    }
+    if (rank)
+        assume_dim(n, listed, D(r->n));
+}
+
+static AxisSlice slice_of(const Ranges *r, int a, Shape x)
+{
+    Dim s = D(0), e = x.dim[a], by = D(1);
+    for (int i = 0; i < r->n; i++) {
+        const Dim here = is_axis(r->axis[i], a, x.rank);
+        s = dim_select(here, r->start[i], s);
+        e = dim_select(here, r->end[i], e);
+        by = dim_select(here, r->step[i], by);
+    }
+    return dim_is(times_listed(r, a, x.rank), 0) ? (AxisSlice){D(0), x.dim[a], D(1)} : slice_axis(x.dim[a], s, e, by);
+}
+
 static void slice_infer(Node *n)
 {
-    Shape y = in_shape(n, 0);
-    AxisSlice slice[MAX_RANK];
-    if (!read_slices(n, slice))
+    const Shape x = in_shape(n, 0);
+    Shape y = x;
+    Ranges r;
+    if (!read_ranges(n, &r))
         return;
-    for (int i = 0; i < y.rank; i++)
-        y.dim[i] = slice[i].count;
+    require_ranges(n, &r);
+    for (int a = 0; a < x.rank; a++)
+        y.dim[a] = slice_of(&r, a, x).count;
     set_out(n, 0, in_type(n, 0), y);
 }
 
 static void slice_bind(Node *n)
 {
     Shape x = in_shape(n, 0);
-    AxisSlice slice[MAX_RANK];
+    Ranges r;
     Dim from[MAX_RANK], to[MAX_RANK];
     Strided s = {0};
-    if (!read_slices(n, slice))
+    if (!read_ranges(n, &r))
         return;
     shape_strides(x, from);
     shape_strides(*out(n, 0)->shape, to);
     for (int i = 0; i < x.rank; i++) {
-        s.from_at = dim_add(s.from_at, dim_mul(slice[i].from, from[i]));
-        strided_axis(&s, slice[i].count, dim_mul(from[i], slice[i].step), to[i]);
+        const AxisSlice slice = slice_of(&r, i, x);
+        s.from_at = dim_add(s.from_at, dim_mul(slice.from, from[i]));
+        strided_axis(&s, slice.count, dim_mul(from[i], slice.step), to[i]);
     }
     strided_bind(n, s);
 }
@@ -218,12 +254,9 @@ static void center_crop_pad(Node *n)
     for (int i = 0; i < k; i++) {
         if (!require_size(n, "a size", &size[i]))
             return;
-        int a = given < 0 ? i : axis_of(n, axes[i], x.rank);
-        if (sized[a]) {
-            node_error(n, "axis %d is listed twice", a);
+        if (given >= 0 && !mark_axis(n, axes[i], x.rank, sized))
             return;
-        }
-        sized[a] = true;
+        int a = given < 0 ? i : axis_of(n, axes[i], x.rank);
         Dim have = x.dim[a], more = dim_sub(size[i], have), cut = dim_max(dim_sub(have, size[i]), D(0));
         if (!dim_is(cut, 0))
             y = make_slice(n, y, a, dim_div(cut, D(2)), dim_min(have, size[i]));

@@ -229,6 +229,8 @@ def single_file(name, c):
         if not own and re.search(rf"^    .*\b{m[1]}\(", body.split("\n}\n")[0], re.M):
             check(m.start() > run_at, f"{name}, --single: {m[1]} is defined before the model's code")
     check("<onnxcc" not in text and text.count("#include <stddef.h>") == 1, f"{name}, --single: includes")
+    wide = [line for line in text.splitlines() if len(line) > 120]
+    check(not wide, f"{name}, --single: lines of more than 120 columns: {wide[:3]}")
 
 
 def same_numbers(name, c, single):

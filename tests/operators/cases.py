@@ -605,24 +605,6 @@ def add_open(c):
         c.add(f"open_resize_{scale * 100:.0f}", "Resize", inputs, {"mode": "linear"}, version=19, consts=(2,), sizes=[(None, None, "h", "w"), None, None])
 
 
-PART = """<ir_version: 9, opset_import: ["": 20]> g (float[n, m] x, int64[1] at) => (float[r, s] y, float[t, u] z) {{
-    a = Abs(x) b = Exp(x) rows = Constant <value = int64[1] {{{axis}}}> () none = Constant <value = int64[1] {{0}}> ()
-    all = Constant <value = int64[1] {{99}}> () p = Slice(a, {ends[0]}, {ends[1]}, rows) q = Slice(b, {ends[0]}, {ends[1]}, rows)
-    zero = Constant <value = int64 {{0}}> () y = {op} (p{more}) w = {op} (q{more}) z = Neg(w) }}"""
-# operators, most of which do not compute element by element
-OF_PARTS = {"cum_sum": ("CumSum <reverse = 1>", ", zero"), "cum_sum_forward": ("CumSum", ", zero"), "softmax": ("Softmax <axis = 0>", ""),
-            "log_softmax": ("LogSoftmax", ""), "lp_norm": ("LpNormalization <axis = 0>", ""), "relu": ("Relu", "")}
-
-
-def add_parts(c):
-    """The last uses of parts of values, whose places in the buffer are known only at run time."""
-    for name, (op, more) in OF_PARTS.items():
-        for axis in 0, 1:
-            for ends in ("at", "all"), ("none", "at"):
-                text = PART.format(axis=axis, ends=ends, op=op, more=more)
-                containers.add(c, f"part_{name}_{axis}_{ends[0]}", text, [normal(5, 6), np.array([2])])
-
-
 def add_strings(c):
     kinds = {"int8": np.int8, "uint8": np.uint8, "int32": np.int32, "int64": np.int64, "uint64": np.uint64}
     for name, kind in kinds.items():
@@ -731,7 +713,7 @@ def main():
             return
         cases = Cases(os.path.join(new, "node"))
         for add in (add_grids, add_blocks, add_regions, add_signals, add_trees, add_ensembles, add_linear, add_vectors,
-                    add_features, add_images, add_attention, add_contractions, add_dimensions, add_open, add_parts,
+                    add_features, add_images, add_attention, add_contractions, add_dimensions, add_open,
                     gradients.add_gradients, gradients_control.add_gradients_control, gradients_each.add_gradients_each,
                     gradients_numeric.add_gradients_numeric, gradients_open.add_gradients_open, add_strings, add_packed,
                     add_experimental, containers.add_maps, containers.add_splits, containers.add_sequences, containers.add_loops,

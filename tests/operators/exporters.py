@@ -210,8 +210,27 @@ def add_computed_sizes(c):
         add(c, f"computed_shifts_{t}", SHIFTED, [normal(3, t)])
 
 
+PART = """<ir_version: 9, opset_import: ["": 20]> g (float[n, m] x, int64[1] at) => (float[r, s] y, float[t, u] z) {{
+    a = Abs(x) b = Exp(x) rows = Constant <value = int64[1] {{{axis}}}> () none = Constant <value = int64[1] {{0}}> ()
+    all = Constant <value = int64[1] {{99}}> () p = Slice(a, {ends[0]}, {ends[1]}, rows) q = Slice(b, {ends[0]}, {ends[1]}, rows)
+    zero = Constant <value = int64 {{0}}> () y = {op} (p{more}) w = {op} (q{more}) z = Neg(w) }}"""
+# operators, most of which do not compute element by element
+OF_PARTS = {"cum_sum": ("CumSum <reverse = 1>", ", zero"), "cum_sum_forward": ("CumSum", ", zero"), "softmax": ("Softmax <axis = 0>", ""),
+            "log_softmax": ("LogSoftmax", ""), "lp_norm": ("LpNormalization <axis = 0>", ""), "relu": ("Relu", "")}
+
+
+def add_parts(c):
+    """The last uses of parts of values, whose places in the buffer are known only at run time."""
+    for name, (op, more) in OF_PARTS.items():
+        for axis in 0, 1:
+            for ends in ("at", "all"), ("none", "at"):
+                text = PART.format(axis=axis, ends=ends, op=op, more=more)
+                add(c, f"part_{name}_{axis}_{ends[0]}", text, [normal(5, 6), np.array([2])])
+
+
 def add_exporters(c):
     add_computed_sizes(c)
+    add_parts(c)
     add_labels(c)
     add_ranks(c)
     add_trees(c)

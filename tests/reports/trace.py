@@ -61,7 +61,7 @@ def follow_nodes(what, m, model):
 
 def body_of(c):
     """The lines between the braces of the run."""
-    start = next(i for i, line in enumerate(c) if "RT_ARENA_GIVEN" in line)
+    start = next(i for i, line in enumerate(c) if "RT_ARENA_GIVEN int" in line)
     first = next(i for i in range(start, len(c)) if c[i] == "{") + 1
     return range(first, next(i for i in range(first, len(c)) if c[i] == "}"))
 
@@ -234,6 +234,7 @@ def fates():
     check(set(nodes["first"]["steps"]) == set(nodes["half"]["steps"]) | set(nodes["sin"]["steps"]), f"program: the call is {nodes['first']}")
     check(nodes["inner"]["steps"] == nodes["sin"]["steps"], f"program: the call within is {nodes['inner']}")
     check(m["nodes"][nodes["inthen"]["inside"]]["name"] == "branch", "program: inthen is in no branch")
+    follow("program in one file", WORK / "program.onnx", "--single")
     held = {m["initializers"][i]["name"]: k for k in m["constants"] for i in k["initializers"]}
     check(held["w"]["by"] == ["Transpose", "Mul"] and done, f"program: w is {held['w']}")
     check(next(i for i in m["initializers"] if i["name"] == "unused")["constants"] == [], "program: the unused initializer is used")
@@ -253,6 +254,7 @@ def scaled():
     info = [onnx.helper.make_tensor_value_info("x", 1, [1, 3, 9, 9])], [onnx.helper.make_tensor_value_info("y", 1, [1, 5])]
     graph = onnx.helper.make_graph(nodes, "g", *info, [numpy_helper.from_array(v, k) for k, v in w.items()])
     onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), WORK / "scaled.onnx")
+    follow("scaled in one file", WORK / "scaled.onnx", "--single")
     m, _ = follow("scaled", WORK / "scaled.onnx")
     _, c, _ = compiled(WORK / "scaled.onnx")
     arrays = {tuple(sorted(m["initializers"][i]["name"] for i in k["initializers"])): k for k in m["constants"]}
@@ -291,6 +293,7 @@ def hostile():
     onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), WORK / "hostile.onnx")
     m, done = follow("hostile", WORK / "hostile.onnx")
     check([n["name"] for n in m["nodes"]] == [HOSTILE, HOSTILE + "2"] and done == 2, f"hostile: {m['nodes']}, {done}")
+    follow("hostile in one file", WORK / "hostile.onnx", "--single")
     m, _ = follow("hostile in a file", WORK / "hostile.onnx", "--weights=incbin")
     k = m["constants"][0]
     stored = np.fromfile(WORK / "map.c.weights", np.float32, 40, offset=k["file_offset"])
