@@ -14,9 +14,7 @@ static Node *in_outer, *in_inner;
 
 static int setup(void **state)
 {
-    (void)state;
-    session_end();
-    session_begin();
+    fresh_run(state);
     n_ = symbol_by_name(name("n"));
     m_ = symbol_by_name(name("m"));
     n = dim_symbol(n_);

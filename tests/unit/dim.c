@@ -12,9 +12,7 @@ static Dim n, m, s; /* n, m >= 0; s any */
 
 static int setup(void **state)
 {
-    (void)state;
-    session_end();
-    session_begin();
+    fresh_run(state);
     n_ = symbol_by_name(name("n"));
     m_ = symbol_by_name(name("m"));
     s_ = symbol_fresh("start", INT64_MIN, INT64_MAX);

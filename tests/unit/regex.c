@@ -137,14 +137,6 @@ static void random_patterns_as_the_c_library(void **state)
     assert_in_range(patterns, 480, 500);
 }
 
-static int fresh_run(void **state)
-{
-    (void)state;
-    session_end();
-    session_begin();
-    return 0;
-}
-
 UNIT_TESTS(cmocka_unit_test_setup(patterns_take_whole_texts, fresh_run),
            cmocka_unit_test_setup(wrong_patterns_are_told, fresh_run),
            cmocka_unit_test_setup(random_patterns_as_the_c_library, fresh_run))

@@ -7,6 +7,15 @@
 #include <stdint.h>
 #include <cmocka.h>
 #undef fail /* cmocka's; the compiler has a function of this name */
+#include "base/session.h"
+
+/* For cmocka_unit_test_setup: the test begins with nothing of those before it. */
+static inline int fresh_run(void **state)
+{
+    (void)state;
+    session_end();
+    return !session_begin();
+}
 
 #define UNIT_TESTS(...)                                                                                                \
     int main(void)                                                                                                     \
