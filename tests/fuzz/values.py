@@ -32,7 +32,9 @@ MODELS = {
     "ConstantOfShape": "(int64[2] s) => (float[A,B] y) { y = ConstantOfShape(s) }",
     "Range": "(int64 a, int64 b, int64 c) => (int64[A] y) { y = Range(a, b, c) }",
     "Range of floats": "(float a, float b, float c) => (float[A] y) { y = Range(a, b, c) }",
-    "Slice": "(float[5,4] x, int64[2] a, int64[2] b) => (float[A,B] y) { y = Slice(x, a, b) }",
+    "Slice": "(float[5,4] x, int64[2] a, int64[2] b, int64[2] axes, int64[2] c) => (float[A,B] y) { y = Slice(x, a, b, axes, c) }",
+    "Slice of sizes": "(float[N,M] x, int64[1] c) => (int64[A] y) <int64[1] zero = {0}, int64[1] far = {9}> "
+                      "{ s = Shape(x) y = Slice(s, zero, far, zero, c) }",
     "Pad": "(float[3,2] x, int64[4] p) => (float[A,B] y) { y = Pad(x, p) }",
     "Pad 18": "(float[3,2] x, int64[2] p, int64[1] a) => (float[A,B] y) { y = Pad(x, p, , a) }",
     "Split": "(float[4,2] x, int64[2] s) => (float[A,B] y, float[C,D] z) { y, z = Split(x, s) }",
@@ -91,7 +93,7 @@ REFUSES = {
 def drawn(value, rng):
     """An input: data, or numbers some of which the operator must refuse."""
     kind = helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
-    shape = [d.dim_value for d in value.type.tensor_type.shape.dim]
+    shape = [2 if d.dim_param else d.dim_value for d in value.type.tensor_type.shape.dim]
     if value.name in DATA:
         return rng.standard_normal(shape).astype(kind)
     if kind == np.float32:
