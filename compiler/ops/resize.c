@@ -107,6 +107,9 @@ static void late_axes(Node *n, Resize *r, const int *axes, Value *scales, Value 
     for (int i = 0; i < r->count; i++) {
         struct ResizeAxis *x = &r->axis[axes[i]];
         x->out = value_dim(s->out[0], i);
+        Symbol *const size = symbol_of(x->out);
+        if (size && size->low < 0)
+            size->low = 0; /* otherwise the kernel has returned a status */
         x->scale = 0;
         x->changes = true;
     }

@@ -12,8 +12,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 TAKEN = ROOT / "compiler/emit/taken.def"
 STANDARD = """assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdalign stdarg stdatomic
     stdbool stddef stdint stdio stdlib stdnoreturn string tgmath threads time uchar wchar wctype""".split()
-POSIX = """alloca fcntl getopt malloc poll pthread sched semaphore strings sys/mman sys/param sys/stat sys/time sys/types
-    unistd""".split()
+POSIX = """alloca arpa/inet dirent dlfcn fcntl fnmatch ftw getopt glob grp iconv langinfo libgen malloc mqueue net/if netdb netinet/in
+    netinet/tcp nl_types poll pthread pwd regex sched search semaphore spawn strings sys/epoll sys/eventfd sys/inotify sys/ioctl sys/ipc
+    sys/mman sys/msg sys/param sys/resource sys/select sys/sem sys/shm sys/socket sys/stat sys/statvfs sys/time sys/timerfd sys/times
+    sys/types sys/uio sys/un sys/utsname sys/wait syslog termios ucontext unistd utime utmpx wordexp""".split()
 AVR = "avr/interrupt avr/io avr/pgmspace avr/sleep avr/wdt".split()
 # Object-like macros of headers that are not on this machine: Arduino's, CMSIS's and its vendors', Windows'.
 NUMBERED = {"ADC": 4, "CAN": 3, "DAC": 2, "DMA": 2, "I2C": 4, "I2S": 2, "LPUART": 2, "SPI": 6, "TIM": 20, "UART": 10, "USART": 10, "WWDG": 1}

@@ -199,8 +199,17 @@ SHIFTED = f"""{HEAD} g (float[n, t] x) => (float[n, u] y) {{
     w = Reshape (shifted, shape) e = Softmax <axis = 2> (w) flat = Concat <axis = 0> (rows, sum) v = Reshape (e, flat)
     last = Slice (v, back, end, one) first = Slice (v, zero, back, one) turned = Concat <axis = 1> (last, first) y = Slice (turned, zero, length, one) }}"""
 
+# What torch writes of an interpolation to a size, and scales that are an input.
+INTERPOLATED = f"""{HEAD} g (float[1, 1, h, w] x, int64[2] size) => (float[1, 1, a, b] y) {{{{
+    now = Shape <start = 2> (x) from = Cast <to = 1> (now) to = Cast <to = 1> (size) scales = Div (to, from)
+    ones = Constant <value_floats = [1.0, 1.0]> () all = Concat <axis = 0> (ones, scales) y = Resize <mode = "{{mode}}"> (x, , all) }}}}"""
+SCALED = f"""{HEAD} g (float[1, 2, 3, 2] x, float[4] scales) => (float[1, 2, a, b] y) {{{{ y = Resize <mode = "{{mode}}"> (x, , scales) }}}}"""
+
 
 def add_computed_sizes(c):
+    for mode in "nearest", "linear", "cubic":
+        add(c, f"computed_size_{mode}", INTERPOLATED.format(mode=mode), [normal(1, 1, 3, 4), np.array([6, 5])])
+        add(c, f"computed_scales_{mode}", SCALED.format(mode=mode), [normal(1, 2, 3, 2), np.array([1, 1, 2, 1.5], np.float32)])
     for t in 20, 29, 30, 101:
         text = STEPS.format(layers="".join(LAYER.format(i, i + 1) for i in range(12)), count=12)
         add(c, f"computed_steps_{t}", text, [normal(2, 1, t), normal(4, 1, 10), normal(4, 4, 3)])
