@@ -56,6 +56,15 @@ Function *find_function(const Model *m, const Node *n)
     return map_get(&m->function_of, function_key(n->source->domain, n->source->op_type, n->source->overload));
 }
 
+/* Is there a function of n's operator with an overload, whichever? */
+static bool has_overload(const Model *m, const Node *n)
+{
+    EACH_OF (f, m->functions)
+        if (f->domain == n->source->domain && f->name == n->source->op_type && f->overload->n)
+            return true;
+    return false;
+}
+
 /* An operator without a schema, and the nodes that need it. */
 typedef struct Unresolved {
     Name domain, op;
@@ -153,6 +162,12 @@ static void resolve_node(Resolver *r, Node *n)
     if (!f && n->source->overload->n) {
         error_node(n, "FUN-06", "there is no function %s of the domain '%s' with the overload '%s'",
                    printable(n->source->op_type), domain_text(domain), printable(n->source->overload));
+        refuse(r, n);
+        return;
+    }
+    if (!f && !op_find(domain->s, n->source->op_type->s, version) && has_overload(r->model, n)) {
+        error_node(n, "FUN-06", "there is no function %s of the domain '%s' without an overload",
+                   printable(n->source->op_type), domain_text(domain));
         refuse(r, n);
         return;
     }

@@ -147,6 +147,16 @@ static void check_dims_used(void)
     }
 }
 
+/* The --dim option of a dimension; NULL: there is none. */
+static const struct DimOption *dim_option(Dim d)
+{
+    const Symbol *s = symbol_of(d);
+    EACH_AT (o, opt()->dims)
+        if (s && s->user && name_is(s->name, o->name))
+            return o;
+    return NULL;
+}
+
 static void apply_shapes(Model *m)
 {
     EACH_AT (o, opt()->shapes) {
@@ -162,7 +172,11 @@ static void apply_shapes(Model *m)
         for (int k = 0; k < o->rank; k++) {
             /* Dimensions with the same name need not be equal here: some exporters name all open ones alike ("?"). */
             Dim old = v->shape->rank < 0 ? D(o->dim[k]) : v->shape->dim[k], now = dim_resolve(old);
-            if (dim_is_const(old) && dim_value(old) != o->dim[k])
+            const struct DimOption *by = dim_option(old);
+            if (by && (o->dim[k] < by->low || o->dim[k] > by->high))
+                error_value(v, "ARG-06", "--shape gives %lld for dimension %d, --dim %s%s%lld", (long long)o->dim[k], k,
+                            by->name, by->low == by->high ? "=" : "<=", (long long)by->high);
+            else if (dim_is_const(old) && dim_value(old) != o->dim[k])
                 error_value(v, "ARG-06", "--shape gives %lld for dimension %d, the model says %lld",
                             (long long)o->dim[k], k, (long long)dim_value(old));
             else if (!dim_is_const(now))

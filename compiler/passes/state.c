@@ -195,6 +195,14 @@ static void pair_by(Model *m, const struct StateOption *o)
     }
     if (any)
         return;
+    EACH_AT (s, states()->at) {
+        Name text;
+        if (matches(s->out, &o->out, &text)) {
+            error_at("", "ARG-10", "--state %s=%s: the output '%s' is kept already, as '%s'", o->out.text, o->in.text,
+                     printable(s->out), printable(s->in->name));
+            return;
+        }
+    }
     error_at("", "ARG-10", "--state %s=%s: the model has no output '%s'", o->out.text, o->in.text, o->out.text);
     note_names("output", name(o->out.text), g->out.at, m->out.at, g->out.n);
 }
