@@ -10,14 +10,14 @@ B ?= build
 
 ROOMS = base ir read passes ops gradient memory plain emit verify
 SOURCES = $(wildcard compiler/*.c $(ROOMS:%=compiler/%/*.c))
-# A kernel's header contains REGISTER_KERNEL or REGISTER_FALLIBLE; the others are the base of the kernels.
+# A kernel's header contains REGISTER_KERNEL or REGISTER_FALLIBLE; the other headers are what kernels are built on.
 KERNELS = $(notdir $(shell grep -lE '^(REGISTER_KERNEL|REGISTER_FALLIBLE)' runtime-min/*.h))
 RT_HEADERS = $(wildcard runtime-min/*.h runtime-min/*.def) runtime-min/rt.c
 
 PB = $(B)/onnx.pb.o
 LIBS = -lprotobuf-nanopb -lxxhash -lm
 
-# The image formats that need libraries (runtime-hosted): in onnxcc and the tests where Debian's -dev packages are installed.
+# The image formats that need libraries (runtime-hosted) are in onnxcc and the tests if Debian's -dev packages are installed.
 CODEC_LIBS = libjpeg libwebp libtiff-4 libopenjp2
 ifeq ($(shell pkg-config --exists $(CODEC_LIBS) 2>/dev/null && echo yes),yes)
 CODECS = $(B)/onnxcc-codecs.o
@@ -39,7 +39,7 @@ HOST_CFLAGS = -std=gnu11 $(LIBRARY_CFLAGS) -DONNXCC_COMPILER -D_GNU_SOURCE -Icom
 KERNEL_CFLAGS = -std=gnu99 -ffp-contract=off -fno-math-errno -Wall -Wextra
 
 OBJECTS = $(SOURCES:compiler/%.c=$(B)/%.o) $(B)/embedded.o
-# The compiler's own kernels; other builds of the compiler use those of the first.
+# The kernels that the compiler runs; its other builds (sanitized ...) use those of the first.
 HOST ?= $(B)/host
 HOST_KERNELS = $(KERNELS:%.h=$(HOST)/%.o) $(CODECS)
 LIBRARY = $(KERNELS:%.h=$(B)/rt/%.o)
@@ -50,7 +50,7 @@ ifndef V
 endif
 MAKES = $(if $(V),@:,@echo "  $@")
 
-# `make -j setup all`: another make builds, after setup, as the libraries that are installed are looked for at its start.
+# `make -j setup all`: a second make builds, after setup, since make looks for installed libraries when it starts.
 ifneq ($(filter setup,$(MAKECMDGOALS)),)
 all: setup
 	@$(MAKE) --no-print-directory $@
@@ -70,7 +70,7 @@ $(B)/libonnxcc.a: $(filter-out $(B)/main.o $(B)/verify/%.o,$(OBJECTS)) $(HOST_KE
 	@rm -f $@
 	$(AR) rcsD $@ $(B)/libonnxcc.o
 
-# Both once more for other machines: they need no library but libc's and libm; without the image formats and .npz files.
+# The command and a shared library for other machines: they need no library but libc and libm, and lack the image formats and .npz files.
 PORTABLE_LIBS = -l:libprotobuf-nanopb.a -l:libxxhash.a -lm
 portable: $(B)/portable/onnxcc $(B)/portable/libonnxcc.so
 $(B)/portable/onnxcc: $(OBJECTS:$(B)/verify/numpy.o=$(B)/portable/numpy.o) $(filter-out $(CODECS),$(HOST_KERNELS)) $(PB)
@@ -88,7 +88,7 @@ $(B)/libonnxcc-rt.a: $(LIBRARY)
 	@rm -f $@
 	$(AR) rcsD $@ $^
 
-# Results of the scalar functions in the compiler have the bits of the emitted code, too.
+# The compiler's scalar functions must have the bits of the emitted code, too.
 $(B)/ir/scalar.o: CFLAGS += -O3 -ffp-contract=off
 $(B)/verify/numpy.o: HOST_CFLAGS += $(ZIP_CFLAGS)
 $(B)/%.o: compiler/%.c Makefile | $(B)/onnx.pb.h $(ROOMS:%=$(B)/%)
@@ -181,7 +181,7 @@ uninstall:
 	rm -f $(INSTALLED)
 	-rmdir '$(DESTDIR)$(INCLUDEDIR)/onnxcc' '$(DESTDIR)$(CMAKE)' '$(DESTDIR)$(DATADIR)/onnxcc'
 
-# Packages, the Python environment, and the official tests: kept outside the build folder, so that `make clean` leaves them.
+# The cache of packages, the Python environment, and generated tests; outside the build folder, so that `make clean` leaves it.
 CACHE ?= $(or $(ONNXCC_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/onnxcc)
 PYTHON = PYTHONPATH=tests $(CACHE)/venv/bin/python
 setup:
@@ -189,7 +189,7 @@ setup:
 
 # Every folder of tests has an .mk file, which adds NAME to TESTS and defines the target test-NAME; that prints failures,
 # then "NAME: N passed, N failed". T=Softmax, T=read/external, T=test_softmax_axis_1: every test of one subject (tests/find.py).
-# SHARED: what several groups need, made before them, as they run at the same time (find.py makes it if a subject has several).
+# SHARED: targets that several groups need, made first, since groups run at the same time (find.py makes them if a subject has several).
 TESTS =
 SHARED = sanitized $(B)/include/onnxcc
 include $(sort $(wildcard tests/*/*.mk))
@@ -198,7 +198,7 @@ test: setup
 	@export B=$(B); $(if $(T),$(PYTHON) tests/find.py $(CACHE) '$(T)',tests/run $(TESTS))
 shared: all $(SHARED)
 
-# The same with every test as C, too; takes hours.
+# All tests, each of them also as C; takes hours.
 test-all:
 	@$(MAKE) --no-print-directory test EVERY=1 OWN_EVERY=1 OLD_EVERY=1 FUZZ_EVERY=1 CELLS_EVERY=1
 
