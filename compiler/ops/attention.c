@@ -178,8 +178,13 @@ static void attention_expand(Node *n)
     Value *k = cached ? joined(n, 1, 4) : in(n, 1), *v = cached ? joined(n, 2, 5) : in(n, 2), *mask = in(n, 3);
     if (mask && mask->type != B8)
         mask = make_cast(n, mask, wide);
-    Value *in[] = {make_cast(n, n->in[0], wide),  make_cast(n, k, wide),        make_cast(n, v, wide), mask,
-                   n->n_in > 6 ? n->in[6] : NULL, n->n_in > 4 ? n->in[4] : NULL};
+    const Dim keys = in_shape(n, 1).dim[in_shape(n, 1).rank - 2];
+    Value *in[] = {make_cast(n, n->in[0], wide),
+                   make_cast(n, k, wide),
+                   make_cast(n, v, wide),
+                   mask,
+                   make_within(n, n->n_in > 6 ? n->in[6] : NULL, 0, keys, false),
+                   n->n_in > 4 ? n->in[4] : NULL};
     Node *a = make_node(n, "onnxcc.Attention", 6, in, out(n, 3) ? 2 : 1);
     static const char *const same[] = {"is_causal", "kv_num_heads", "q_num_heads",      "qk_matmul_output_mode",
                                        "scale",     "softcap",      "left_window_size", "right_window_size"};

@@ -338,12 +338,18 @@ static void skip_simplified_expand(Node *n)
 
 /* ---- embeddings -------------------------------------------------------------------------------------------------- */
 
+/* The rows of a table that ids select: none counts from the end. */
+static Value *embeddings(Node *n, int table, int ids)
+{
+    return make(n, "Gather", 2, in(n, table), make_within(n, in(n, ids), 0, in_shape(n, table).dim[0], true));
+}
+
 /* The rows of position_embedding: those that position_ids selects, or the first ones. */
 static Value *positions(Node *n)
 {
     Dim from = D(0), to = in_shape(n, 0).dim[1];
     if (in(n, 8))
-        return make(n, "Gather", 2, in(n, 3), in(n, 8));
+        return embeddings(n, 3, 8);
     if (!require_dim(n, "rows of position_embedding beyond those of the words", dim_max(in_shape(n, 3).dim[0], to),
                      in_shape(n, 3).dim[0]))
         return NULL;
@@ -375,9 +381,9 @@ static void embed_expand(Node *n)
     Value *position = positions(n);
     if (!position)
         return;
-    Value *sum = converted(n, make(n, "Gather", 2, in(n, 2), in(n, 0)), t, wide);
+    Value *sum = converted(n, embeddings(n, 2, 0), t, wide);
     if (in(n, 1))
-        sum = make(n, "Add", 2, sum, converted(n, make(n, "Gather", 2, in(n, 4), in(n, 1)), t, wide));
+        sum = make(n, "Add", 2, sum, converted(n, embeddings(n, 4, 1), t, wide));
     sum = make(n, "Add", 2, sum, converted(n, position, t, wide));
     if (out(n, 2))
         replace_out(n, 2, converted(n, sum, wide, t));

@@ -82,7 +82,8 @@ static Value *real(Node *n, Value *v, int i)
 
 static Value *rows_of(Node *n, int table, int ids)
 {
-    return real(n, make(n, "Gather", 2, in(n, table), in(n, ids)), table);
+    Value *rows = make_within(n, in(n, ids), 0, in_shape(n, table).dim[0], true);
+    return real(n, make(n, "Gather", 2, in(n, table), rows), table);
 }
 
 static bool read_tables(Node *n)

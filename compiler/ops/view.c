@@ -70,9 +70,12 @@ static bool read_sizes(Node *n, Shape *y, int *open)
             y->dim[i] = same[i];
     }
     want = *y;
+    const bool is_rest_given = *open >= 0;
     for (int i = 0; i < y->rank; i++) {
         if (i == *open || dim_low(want.dim[i]) >= 0)
             continue;
+        if (is_rest_given)
+            assume_dim(n, dim_eq_expr(want.dim[i], D(-1)), D(0)); /* -1 may occur only once */
         Dim rest = D(1);
         for (int k = 0; k < y->rank; k++)
             if (k != i && k != *open)

@@ -49,6 +49,9 @@ MODELS = {
     "Resize": "(float[1,1,3,2] x, int64[2] s) => (float[A,B,C,D] y) <int64[2] one = {1, 1}> "
               "{ t = Concat<axis = 0>(one, s) y = Resize(x, , , t) }",
     "Resize by scales": "(float[3] x, float[1] s) => (float[A] y) { y = Resize(x, , s) }",
+    "Resize by two scales": "(float[1,1,3,2] x, float[2] s) => (float[A,B,C,D] y) <float[2] one = {1, 1}> { t = Concat<axis = 0>(one, s) y = Resize(x, , t) }",
+    "Reshape with a rest": "(float[4,3] x, int64[1] s) => (float[A,B] y) <int64[1] rest = {-1}> { t = Concat<axis = 0>(s, rest) y = Reshape(x, t) }",
+    "Attention 24": "(float[1,1,2,4] x, float[1,1,3,4] v, int64[1] n) => (float[1,1,2,4] y) { y = Attention(x, v, v, , , , n) }",
     "CumSum": "(float[3,2] x, int64 a) => (float[A,B] y) { y = CumSum(x, a) }",
     "Trilu": "(float[3,2] x, int64 k) => (float[A,B] y) { y = Trilu(x, k) }",
     "Gather": "(float[3,2] x, int64[2] i) => (float[A,B] y) { y = Gather(x, i) }",
@@ -87,6 +90,7 @@ REFUSES = {
     "OneHot": "Depth is negative",  # 0
     "Resize": "Scale value should be greater than 0",  # a size of 0
     "Resize by scales": "Scale value should be greater than 0",
+    "Resize by two scales": "Scale value should be greater than 0",
 }
 
 
