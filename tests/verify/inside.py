@@ -280,20 +280,20 @@ def verified():
 
 def wrong():
     """Kernels that are made wrong in one iteration, and the place where the difference is found."""
-    minus = r"s/= sub_f32(\(.*\));/= sub_f32(\1) + (iteration == 4);/"
+    minus = r"s/= model_sub_f32(\(.*\));/= model_sub_f32(\1) + (iteration == 4);/"
     place = ('first node that differs: graph.node[1] "loop" (Loop).body.node[2] "choose" (If).else_branch.node[0] "minus" (Sub)',
              'in iteration 4 of graph.node[1] "loop" (Loop)', 'in:  "acc": an input of its graph', 'in:  "x": an input of the model',
              'out: tensor "r": float [4], largest error 1')
     for ort, by in ([], "ONNX Runtime has"), (["--ort", "none"], "the evaluator has"):
         says(verify("looped.onnx", *ort, code=1, wrong=minus), *place, by)
-    says(verify("looped.onnx", code=1, wrong=r"s/= relu_f32(\(.*\));/= relu_f32(\1) + 3 * (iteration == 2);/"), '.body.node[3] "watch" (Relu)',
+    says(verify("looped.onnx", code=1, wrong=r"s/= model_relu_f32(\(.*\));/= model_relu_f32(\1) + 3 * (iteration == 2);/"), '.body.node[3] "watch" (Relu)',
          "in iteration 2 of", 'in:  tensor "next": float [4], largest error 0', 'out: tensor "seen": float [4], largest error 3')
     rows = np.random.default_rng(6).standard_normal((5, 3)).astype(np.float32)
     np.savez(WORK / "rows.npz", x=rows)
     negated = np.flatnonzero(scanned_values(rows)["scan/inner/call/pick/else/ng_given"])
     check(len(negated) > 3, f"{negated}: too few iterations of the branch")
     static = r"1i static int calls_;" "\n"
-    said = verify("scanned.onnx", "rows.npz", code=1, wrong=static + r"/for (idx iteration/,$ s/= neg_f32(\(.*\));/= neg_f32(\1) + 9 * (calls_++ \/ 3 == 2);/")
+    said = verify("scanned.onnx", "rows.npz", code=1, wrong=static + r"/for (idx iteration/,$ s/= model_neg_f32(\(.*\));/= model_neg_f32(\1) + 9 * (calls_++ \/ 3 == 2);/")
     outer, inner = divmod(int(negated[2]), 3)
     says(said, '"minus" (Neg)', "in the call", '"call" (Pick)', f"in iteration {inner} of", '"inner" (Loop)',
          f'in iteration {outer} of graph.node[1] "scan" (Scan)', 'in:  "f_in": an input of its function', 'out: tensor "ng": float [3], largest error 9')

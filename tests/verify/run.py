@@ -134,7 +134,7 @@ def wrong():
     check(np.isclose(float(at.split()[-1]), value[2, 0]), f"{at}, not {value[2, 0]}")
     says(verify("m.onnx", data, "--ort", "none", code=1, wrong=scale), 'graph.node[2] "shift" (Mul)', "but the evaluator has")
     says(verify("m.onnx", "--dim", "N=4", code=1, wrong="s/softmax_f32(c, y/softmax_f32(x, y/;/Softmax/s/f32(.*, y/f32(x, y/"), '"soft" (Softmax)')
-    fused = r"/v0_ = relu_f32(x0_)/{N;s/v1_ = mul_f32(v0_/v1_ = 2 * mul_f32(v0_/}"
+    fused = r"/v0_ = model_relu_f32(x0_)/{N;s/v1_ = model_mul_f32(v0_/v1_ = 2 * model_mul_f32(v0_/}"
     says(verify("m.onnx", data, code=1, wrong=fused), "differs only where nodes are fused", '"s", of graph.node[2] "shift" (Mul)')
     says(verify("m.onnx", data, code=1, wrong="s/return 0;/*(volatile int *)8 = 1; return 0;/"), "test_data_set_0: the program crashed: signal 11")
     says(verify("m.onnx", data, "--timeout", "1", code=1, wrong="s/return 0;/for (;;); return 0;/"), "did not end within 1 s")
@@ -251,7 +251,7 @@ def sequences():
     shapes = ["--shape", "s=3,4", "--shape", "words=2,1", "--shape", "counts=2"]
     says(verify("sequences.onnx", *shapes), "longer: sequence of 4: float [4]", "5 outputs, 5 comparisons: right")
     says(verify("sequences.onnx", *shapes, "--ort", "none"), "onnxcc's evaluator: ", "5 comparisons: right")
-    says(verify("sequences.onnx", data, code=1, wrong="s/neg_f32(/sin_f32(/"), 'first node that differs: graph.node[1] "negate" (Neg)')
+    says(verify("sequences.onnx", data, code=1, wrong="s/= model_neg_f32(/= 2 * model_neg_f32(/"), 'first node that differs: graph.node[1] "negate" (Neg)')
     np.savez(WORK / "absent.npz", **{n: a for n, a in arrays.items() if n != "maybe"}, has=np.array(False))
     says(verify("sequences.onnx", "absent.npz", "--shape", "maybe=2"), "passes no empty", "has: bool []\n    the data: largest error 0: ok")
     for add, remove, text in (({"s_5": s[0]}, "s_1", "sequences.npz: s: the array s_1 is missing, but there is s_5"),
