@@ -13,6 +13,9 @@ Value *activated(Node *n, Value *y);
  * added to it, then follows the activation that the attributes activation and activation_params describe. */
 void expand_conv(Node *n, Value *w);
 
+/* The rows of input `table` that the integers of input `ids` select, none of which counts from the end. */
+Value *embeddings(Node *n, int table, int ids);
+
 /* v, of `rank` axes, with the channels moved from the last axis to axis 1, or back. */
 Value *channels_moved(Node *n, Value *v, int rank, bool back);
 

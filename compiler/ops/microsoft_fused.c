@@ -338,8 +338,7 @@ static void skip_simplified_expand(Node *n)
 
 /* ---- embeddings -------------------------------------------------------------------------------------------------- */
 
-/* The rows of a table that ids select: none counts from the end. */
-static Value *embeddings(Node *n, int table, int ids)
+Value *embeddings(Node *n, int table, int ids)
 {
     return make(n, "Gather", 2, in(n, table), make_within(n, in(n, ids), 0, in_shape(n, table).dim[0], true));
 }

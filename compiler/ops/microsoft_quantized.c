@@ -80,11 +80,7 @@ static Value *real(Node *n, Value *v, int i)
     return make(n, "DequantizeLinear", 3, v, in(n, of), in(n, of + 5));
 }
 
-static Value *rows_of(Node *n, int table, int ids)
-{
-    Value *rows = make_within(n, in(n, ids), 0, in_shape(n, table).dim[0], true);
-    return real(n, make(n, "Gather", 2, in(n, table), rows), table);
-}
+static Value *rows_of(Node *n, int table, int ids) { return real(n, embeddings(n, table, ids), table); }
 
 static bool read_tables(Node *n)
 {

@@ -293,7 +293,8 @@ def wrong():
     negated = np.flatnonzero(scanned_values(rows)["scan/inner/call/pick/else/ng_given"])
     check(len(negated) > 3, f"{negated}: too few iterations of the branch")
     static = r"1i static int calls_;" "\n"
-    said = verify("scanned.onnx", "rows.npz", code=1, wrong=static + r"/for (idx iteration/,$ s/= model_neg_f32(\(.*\));/= model_neg_f32(\1) + 9 * (calls_++ \/ 3 == 2);/")
+    negation = r"/for (idx iteration/,$ s/= model_neg_f32(\(.*\));/= model_neg_f32(\1) + 9 * (calls_++ \/ 3 == 2);/"
+    said = verify("scanned.onnx", "rows.npz", code=1, wrong=static + negation)
     outer, inner = divmod(int(negated[2]), 3)
     says(said, '"minus" (Neg)', "in the call", '"call" (Pick)', f"in iteration {inner} of", '"inner" (Loop)',
          f'in iteration {outer} of graph.node[1] "scan" (Scan)', 'in:  "f_in": an input of its function', 'out: tensor "ng": float [3], largest error 9')
