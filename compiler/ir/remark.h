@@ -14,12 +14,14 @@
     X(SCALE, "simplify", "scale", "folded into weights and bias")                                                      \
     X(CHANNELS_LAST, "layout", "channels-last", "made channels last")                                                  \
     X(SINK, "layout", "sink", "moved above the transposes of its inputs")                                              \
+    X(TRANSPOSE, "layout", "transpose", "removed")                                                                     \
     X(PACK, "layout", "pack", "given packed weights")                                                                  \
     X(STORED, "layout", "stored", "given weights as they are stored")                                                  \
     X(MICRO, "layout", "micro", "given the kernel for small processors")                                               \
     X(FUSE, "fuse", "fuse", "fused with its reader")                                                                   \
     X(TABLE, "fuse", "table", "made a lookup table")                                                                   \
     X(EPILOGUE, "fuse", "epilogue", "fused with its reader")                                                           \
+    X(OUTPUT, "bind", "output", "computed in the output's buffer")                                                     \
     X(CONCAT, "plan", "concat", "built in place")                                                                      \
     X(SLICE, "plan", "slice", "made a view")                                                                           \
     X(STATE, "plan", "state", "written in place")                                                                      \

@@ -114,9 +114,9 @@ static Value *expanded_weights(Node *n, const Conv *c, int64_t pack, Value *w)
         return NULL;
     if (!c->transposed && pack != PACK_DEPTHWISE)
         return expanded_panels(n, w, &panels);
-    if (w->data->origin)
-        (void)declines(REWRITE_STORED, n, "the weights of a %s convolution are floats",
-                       c->transposed ? "transposed" : "depthwise");
+    (void)stays_expanded(n, w,
+                         c->transposed ? "a transposed convolution reads floats"
+                                       : "a depthwise convolution reads floats");
     return NULL;
 }
 
@@ -165,8 +165,9 @@ static void pack_weights(Node *n, const Conv *c)
     Value *w = in(n, 1), *b = in(n, 2);
     int64_t kernel[3], pack = is_depthwise(c) ? PACK_DEPTHWISE : PACK_PANELS;
     int k = c->x.axes;
-    (void)applies(REWRITE_PACK, n, "%s, %s", remark_value(w),
-                  pack == PACK_DEPTHWISE ? "channel by channel" : "in panels");
+    (void)applies(REWRITE_PACK, n, "%s, %s%s", remark_value(w),
+                  pack == PACK_DEPTHWISE ? "channel by channel" : "in panels",
+                  w->data ? "" : ", at every run, as it is no constant");
     for (int a = 0; a < k; a++)
         kernel[a] = c->w.kernel[3 - k + a];
     attr_set_ints(n, "kernel_shape", k, kernel);

@@ -228,8 +228,10 @@ static void product_layout(Node *n)
     Product p;
     Coded coded;
     Value *b = in(n, 1);
-    if (!has_weights(n, &p))
+    if (!has_weights(n, &p)) {
+        (void)stays_expanded(n, b, "products read codes of packed weights only (--remarks=pack)");
         return;
+    }
     const int64_t k = dim_value(p.k), columns = dim_value(p.n);
     const Panels panels = {1, columns, k, 1, p.trans_b ? k : 1, p.trans_b ? 1 : columns, 0};
     if (pack_coded_panels(n, b, &panels, &coded)) {

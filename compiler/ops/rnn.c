@@ -4,6 +4,7 @@
 
 #include "ir/call.h"
 #include "rnn.h"
+#include "stored.h"
 
 /* The parameters of an LSTM, GRU or RNN. */
 typedef struct Cell {
@@ -149,6 +150,7 @@ static void attr_set_floats(Node *n, const char *attr, int k, const float *v)
 static void make_steps(Node *n, const Cell *c, Value *products, Value *r, int n_extra, Value **extra)
 {
     Value *inputs[8], *pack = make(n, "onnxcc.RnnPack", 1, r);
+    (void)stays_expanded(n, r, "the kernels of recurrent networks read floats");
     inputs[0] = products;
     inputs[1] = pack;
     inputs[2] = make_within(n, in(n, 4), 0, c->steps, false);

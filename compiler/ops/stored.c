@@ -342,11 +342,18 @@ static Value *spread(Node *n, Value *v, const Value *x)
     return inferred(make(n, "Expand", 2, v, make_dims(n, x->shape->rank, x->shape->dim)));
 }
 
+bool stays_expanded(const Node *n, const Value *v, const char *why)
+{
+    return v->data && v->data->origin && declines(REWRITE_STORED, n, "%s is expanded: %s", remark_value(v), why);
+}
+
 /* Can v, n's weights, be panels of codes? *l: the codes. */
 static bool may_be_coded(Node *n, Value *v, Affine *l)
 {
-    if (opt()->expand_weights || v->type != F32 || tensor_count(v->data) < FEW)
+    if (opt()->expand_weights || tensor_count(v->data) < FEW)
         return false;
+    if (v->type != F32)
+        return stays_expanded(n, v, "only codes of float weights are expanded during the run");
     return read_linear(n, v, l) ||
            (v->data->origin &&
             declines(REWRITE_STORED, n, "%s is not codes, less a zero point and times a scale", remark_value(v)));

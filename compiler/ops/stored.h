@@ -19,6 +19,8 @@ typedef struct Coded {
 /* Packs v's elements as panels of codes. False: they are no codes of fewer bits, dequantised or cast, or panels of
  * codes would not be much smaller than those of floats. */
 bool pack_coded_panels(Node *n, Value *v, const Panels *p, Coded *c);
+/* Remarks that v, weights of n, which were computed from codes, are stored expanded, and why. */
+bool stays_expanded(const Node *n, const Value *v, const char *why);
 /* The same weights, packed as panels of floats at run time; NULL: v's elements are no such codes. */
 Value *expanded_panels(Node *n, Value *v, const Panels *p);
 /* Op.simplify of Gather: its rows of constant codes are expanded after they are gathered. */

@@ -4,6 +4,7 @@
 #include "ir/exec.h"
 #include "ir/call.h"
 #include "ir/provenance.h"
+#include "ir/remark.h"
 #include "passes/passes.h"
 #include "read/read.h"
 
@@ -126,6 +127,26 @@ static bool is_overwritten(const Graph *g, int i, const Value *base)
     return false;
 }
 
+/* Remarks why v, output i of g, is a copy. */
+static void remark_copy(const Graph *g, const Value *v, const Value *base, const Value *earlier)
+{
+    const Node *n = v->def;
+    if (!n)
+        return;
+    if (v->data || base->data)
+        (void)declines(REWRITE_OUTPUT, n, "%s is a constant", remark_value(base));
+    else if (earlier)
+        (void)declines(REWRITE_OUTPUT, n, "%s, another output, has the same bytes", remark_value(earlier));
+    else if (!base->def)
+        (void)declines(REWRITE_OUTPUT, n, "its result is %s, an input, in another shape", remark_value(base));
+    else if (base->graph != g)
+        (void)declines(REWRITE_OUTPUT, n, "its result is %s, which is computed outside of this graph", remark_value(base));
+    else if (needs_copy(g, v, base))
+        (void)declines(REWRITE_OUTPUT, n, "%s, of which its result is a view, is used otherwise, too", remark_value(base));
+    else
+        (void)declines(REWRITE_OUTPUT, n, "the next iteration overwrites %s before it is read", remark_value(base));
+}
+
 void copy_outputs(Graph *g, int first)
 {
     Map shown = {0}; /* values whose bytes earlier outputs have */
@@ -134,10 +155,14 @@ void copy_outputs(Graph *g, int first)
         const Value *base = view_base(v);
         if (v->form != TENSOR)
             continue;
-        if (!map_get(&shown, base) && !needs_copy(g, v, base) && !is_overwritten(g, i, base)) {
+        const Value *earlier = map_get(&shown, base);
+        if (!earlier && !needs_copy(g, v, base) && !is_overwritten(g, i, base)) {
             map_put(&shown, base, v);
+            (void)applies(REWRITE_OUTPUT, base->def, "%s", remark_value(v));
             continue;
         }
+        if (remarks_on(REWRITE_OUTPUT))
+            remark_copy(g, v, base, earlier);
         Node *n = internal(g, "onnxcc.Copy", NULL, 1, &v);
         n->name = v->name;
         n->out[0]->name = v->name;

@@ -255,12 +255,14 @@ static void keep_origin(const Node *n)
     enum { FEW = 256 };
     Value *y = n->out[0];
     const bool elementwise = n->op->pointwise || n->op->flags & ELEMENTWISE;
-    if (opt()->expand_weights || n->n_out != 1 || (y->type != F32 && y->type != I32) || y->data->origin ||
-        y->data->splat || !(elementwise || n->op->flags & (MOVES | VIEW)) || tensor_count(y->data) < FEW)
+    const bool wide = y->type == F32 || y->type == I32 || y->type == F16 || y->type == BF16;
+    if (opt()->expand_weights || n->n_out != 1 || !wide || y->data->origin || y->data->splat ||
+        !(elementwise || n->op->flags & (MOVES | VIEW)) || tensor_count(y->data) < FEW)
         return;
     bool narrow = false;
     EACH_IN (v, n)
-        narrow |= v->data && !v->data->symbolic && (v->data->origin || (v->type != STR && type_bits(v->type) < 32));
+        narrow |= v->data && !v->data->symbolic &&
+                  (v->data->origin || (v->type != STR && type_bits(v->type) < type_bits(y->type)));
     if (narrow)
         y->data->origin = y->data->thunk && y->data->thunk->op == n->op ? y->data->thunk : copied(n);
 }

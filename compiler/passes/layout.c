@@ -199,6 +199,24 @@ static bool sink_through(Node *n)
     return true;
 }
 
+/* Is n a transpose of the model, not one that the compiler put around another node? */
+static bool is_of_model(const Node *n) { return n->source && !strcmp(n->source->op_type->s, "Transpose"); }
+
+/* Remarks why n, a transpose of the model, remains. */
+static void remark_transpose(const Node *n)
+{
+    const Value *y = n->out[0];
+    if (!is_transpose(n, NULL) || !is_of_model(n))
+        return;
+    if (!is_from_channels_last(y))
+        (void)declines(REWRITE_TRANSPOSE, n,
+                       "only transposes of images from channels last to channels first move past their readers");
+    else if (value_is_output(y))
+        (void)declines(REWRITE_TRANSPOSE, n, "its result is an output");
+    else
+        (void)declines(REWRITE_TRANSPOSE, n, "a reader of %s stays below it (--remarks=sink)", remark_value(y));
+}
+
 /* Merges a transpose with the one before it; one that only moves dimensions of 1 becomes a view. */
 static void merge_transposes(Node *n)
 {
@@ -209,6 +227,8 @@ static void merge_transposes(Node *n)
         return;
     if (is_transpose(above, q)) {
         int64_t both[MAX_RANK];
+        if (is_of_model(above) && above->out[0]->uses.n == 1)
+            (void)applies(REWRITE_TRANSPOSE, above, "its reader, %s, does its work as well", remark_node(n));
         for (int i = 0; i < rank; i++)
             both[i] = q[p[i]];
         node_set_in(n, 0, above->in[0]);
@@ -226,6 +246,8 @@ static void merge_transposes(Node *n)
     }
     if (!view)
         return;
+    if (is_of_model(n))
+        (void)applies(REWRITE_TRANSPOSE, n, "the elements are in the same order before and after it");
     if (shape_identical(*n->in[0]->shape, *n->out[0]->shape) &&
         (!value_is_output(n->out[0]) ||
          declines(REWRITE_IDENTITY, n, "its result is an output, and has a buffer of its own"))) {
@@ -279,6 +301,8 @@ void layout_model(Model *m)
 {
     layout_graph(m->graph);
     remove_dead(m->graph);
-    EACH_NODE (n, m->graph)
+    EACH_NODE (n, m->graph) {
+        remark_transpose(n);
         remark_expanded(n);
+    }
 }
