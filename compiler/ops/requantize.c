@@ -170,6 +170,16 @@ static bool replace_by_integer(Node *q, Node *n, const char *op, int axis, int64
 
 static bool is_product(const Node *n) { return is_op(n, "", "Conv") || is_op(n, "onnxcc", "Product"); }
 
+/* Remarks that n, between a product and its Quantize node, limits the result by numbers that are no constants. */
+static bool remark_limits(const Node *n)
+{
+    const Node *product = n;
+    while (is_op(product, "", "Clip") || is_op(product, "", "Relu") || is_op(product, "", "Identity"))
+        product = in(product, 0)->def;
+    return product && product != n && is_product(product) &&
+           declines(REWRITE_INTEGER, product, "the limits of %s are no constants", remark_node(n));
+}
+
 static bool product_in_integers(Node *q)
 {
     int64_t lo, hi;
@@ -181,18 +191,25 @@ static bool product_in_integers(Node *q)
     if (is_op(n, "", "Conv"))
         return replace_by_integer(q, n, "onnxcc.IntegerConv", 0, lo, hi);
     if (!is_op(n, "onnxcc", "Product"))
-        return false;
+        return remark_limits(n);
     if (attr_int(n, "trans_a") || in_shape(n, 1).rank != 2)
         return declines(REWRITE_INTEGER, n, "its left matrix is transposed, or its right one is not one matrix");
     return replace_by_integer(q, n, "onnxcc.IntegerProduct", attr_int(n, "trans_b") ? 0 : 1, lo, hi);
 }
 
-/* Remarks why convolutions and products of v whose result is not only quantised are computed in floats. */
+/* Is n a pool of a dequantized image? */
+static bool pools_dequantized(const Node *n)
+{
+    const bool pool = is_op(n, "", "AveragePool") || is_op(n, "", "MaxPool");
+    return pool && is_op(in(n, 0)->def, "onnxcc", "Dequantize");
+}
+
+/* Remarks why convolutions, products and pools of v whose result is not only quantised are computed in floats. */
 static void remark_unquantized(const Value *v)
 {
     for (int i = 0; i < v->uses.n; i++) {
         const Node *n = v->uses.at[i].node;
-        if (!n || v->uses.at[i].i || !is_product(n))
+        if (!n || v->uses.at[i].i || !(is_product(n) || pools_dequantized(n)))
             continue;
         const Value *y = n->out[0];
         while (y->uses.n == 1 && (is_op(y->uses.at[0].node, "", "Relu") || is_op(y->uses.at[0].node, "", "Clip")))
@@ -230,7 +247,7 @@ static bool average_in_integers(Node *q)
     bool pool = is_op(n, "", "AveragePool") && in_shape(n, 0).rank <= 5;
     bool whole = is_op(n, "", "ReduceMean") && read_whole_window(n, kernel);
     if (!pool && !whole)
-        return false;
+        return is_op(n, "", "AveragePool") && declines(REWRITE_INTEGER, n, "its kernels take 1 to 3 spatial axes");
     if (in(q, 0)->uses.n != 1)
         return declines(REWRITE_INTEGER, n, "%s has several readers", remark_value(in(q, 0)));
     if (!read_linear(in(n, 0), &x))
@@ -258,6 +275,8 @@ static bool quantize_sooner(Node *q)
 {
     Node *m = in(q, 0)->def;
     bool largest = is_op(m, "", "MaxPool") && !out(m, 1);
+    if (is_op(m, "", "MaxPool") && !largest)
+        return declines(REWRITE_INTEGER, m, "it has indices, too");
     if (!m || in(q, 0)->data || !(largest || m->op->flags & (VIEW | MOVES)) || m->op->flags & CONTROL || m->n_out != 1)
         return false;
     if (m->graph != q->graph)
@@ -313,7 +332,7 @@ static bool stays_float(const Node *q)
     bool dequantized = false;
     for (int i = 0; n && i < n->n_in; i++)
         dequantized |= in(n, i) && is_op(in(n, i)->def, "onnxcc", "Dequantize");
-    return dequantized && !is_product(n) && !is_op(n, "", "AveragePool") && !(n->op->flags & (VIEW | MOVES)) &&
+    return dequantized && !is_product(n) && !pools_dequantized(n) && !(n->op->flags & (VIEW | MOVES)) &&
            declines(REWRITE_INTEGER, n, "only convolutions, products, averages over windows and moves are");
 }
 
@@ -323,7 +342,7 @@ bool quantize_simplify(Node *q)
     if (is_byte(out(q, 0)->type) && in_type(q, 0) == F32 && attr_int(q, "precision") == F32 && is_single(in(q, 1)) &&
         is_single(in(q, 2)))
         return cancel(q) || product_in_integers(q) || quantize_sooner(q) || average_in_integers(q) || stays_float(q);
-    return n && is_product(n) &&
+    return n && (is_product(n) || pools_dequantized(n)) &&
            declines(REWRITE_INTEGER, n, "%s is not from float to 8 bits by one scale and zero point", remark_node(q));
 }
 
