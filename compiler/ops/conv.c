@@ -114,9 +114,8 @@ static Value *expanded_weights(Node *n, const Conv *c, int64_t pack, Value *w)
         return NULL;
     if (!c->transposed && pack != PACK_DEPTHWISE)
         return expanded_panels(n, w, &panels);
-    (void)stays_expanded(n, w,
-                         c->transposed ? "a transposed convolution reads floats"
-                                       : "a depthwise convolution reads floats");
+    (void)stays_expanded(
+        n, w, c->transposed ? "a transposed convolution reads floats" : "a depthwise convolution reads floats");
     return NULL;
 }
 

@@ -140,9 +140,11 @@ static void remark_copy(const Graph *g, const Value *v, const Value *base, const
     else if (!base->def)
         (void)declines(REWRITE_OUTPUT, n, "its result is %s, an input, in another shape", remark_value(base));
     else if (base->graph != g)
-        (void)declines(REWRITE_OUTPUT, n, "its result is %s, which is computed outside of this graph", remark_value(base));
+        (void)declines(REWRITE_OUTPUT, n, "its result is %s, which is computed outside of this graph",
+                       remark_value(base));
     else if (needs_copy(g, v, base))
-        (void)declines(REWRITE_OUTPUT, n, "%s, of which its result is a view, is used otherwise, too", remark_value(base));
+        (void)declines(REWRITE_OUTPUT, n, "%s, of which its result is a view, is used otherwise, too",
+                       remark_value(base));
     else
         (void)declines(REWRITE_OUTPUT, n, "the next iteration overwrites %s before it is read", remark_value(base));
 }

@@ -200,7 +200,7 @@ static bool sink_through(Node *n)
 }
 
 /* Is n a transpose of the model, not one that the compiler put around another node? */
-static bool is_of_model(const Node *n) { return n->source && !strcmp(n->source->op_type->s, "Transpose"); }
+static bool is_of_model(const Node *n) { return n->source && !strcmp(n->source->op_type->s, n->op->name); }
 
 /* Remarks why n, a transpose of the model, remains. */
 static void remark_transpose(const Node *n)
