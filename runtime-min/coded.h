@@ -377,15 +377,9 @@ typedef void coded_tile(const f32 *x, const f32 *w, const f32 *start, idx pitch,
 TILE_EACH(CODED_TILE)
 #undef CODED_TILE
 
-TILE coded_tile *coded_tile_of(const int R, const int V)
-{
-#define CODED_CASE(rows, vectors)                                                                                      \
-    if (R == rows && V == vectors)                                                                                     \
-        return coded_##rows##_##vectors;
-    TILE_EACH(CODED_CASE)
+#define CODED_CASE(rows, vectors) TILE_IF(rows, vectors, coded_##rows##_##vectors)
+TILE_OF(coded_tile, coded_tile_of, CODED_CASE)
 #undef CODED_CASE
-    return NULL;
-}
 #endif
 
 TILE_PLAN(coded_plan, coded_tile, coded_tile_of)

@@ -444,16 +444,19 @@ typedef void tile_fn(const f32 *x, const f32 *w, const f32 *b, const f32 *r, f32
 TILE_EACH(TILE_DEFINE)
 #undef TILE_DEFINE
 
-/* The function for R rows and V vectors; V is a literal. */
-TILE tile_fn *tile_of(const int R, const int V)
-{
-#define TILE_CASE(rows, vectors)                                                                                       \
+/* of(R, V): the function, of type fn, for R rows and V vectors, literals. CASE(rows, vectors) is TILE_IF(its name). */
+#define TILE_OF(fn, of, CASE)                                                                                          \
+    TILE fn *of(const int R, const int V)                                                                              \
+    {                                                                                                                  \
+        TILE_EACH(CASE)                                                                                                \
+        return NULL;                                                                                                   \
+    }
+#define TILE_IF(rows, vectors, name)                                                                                   \
     if (R == rows && V == vectors)                                                                                     \
-        return tile_##rows##_##vectors;
-    TILE_EACH(TILE_CASE)
+        return name;
+#define TILE_CASE(rows, vectors) TILE_IF(rows, vectors, tile_##rows##_##vectors)
+TILE_OF(tile_fn, tile_of, TILE_CASE)
 #undef TILE_CASE
-    return NULL;
-}
 #endif
 
 /* struct name: the tiles of a product of m rows and n columns, [few rows][few columns]; name(m, n) makes it, all
