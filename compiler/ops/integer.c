@@ -374,8 +374,10 @@ static bool product_fits(const Node *n, const Value *a, const Value *b, const Va
     Shape s = *a->shape, t = *b->shape;
     if (s.rank < 2 || t.rank < 2)
         return declines(REWRITE_INTEGER, n, "it multiplies a vector");
-    if (!shape_is_const(t) || !dim_identical(s.dim[s.rank - 1], t.dim[t.rank - 2]))
+    if (!shape_is_const(t))
         return declines(REWRITE_INTEGER, n, "the shape of %s is known only at run time", remark_value(b));
+    if (!dim_identical(s.dim[s.rank - 1], t.dim[t.rank - 2]))
+        return declines(REWRITE_INTEGER, n, "the length of the rows of %s is known only at run time", remark_value(a));
     if (!is_single(a_zero) || !is_per_column(b_zero, b))
         return declines(REWRITE_INTEGER, n,
                         "there are zero points for each row of the left matrix, or for parts of the right");

@@ -170,11 +170,14 @@ static bool replace_by_integer(Node *q, Node *n, const char *op, int axis, int64
 
 static bool is_product(const Node *n) { return is_op(n, "", "Conv") || is_op(n, "onnxcc", "Product"); }
 
+/* Is n, between a product and its Quantize node, one that only limits the result? */
+static bool limits(const Node *n) { return is_op(n, "", "Clip") || is_op(n, "", "Relu") || is_op(n, "", "Identity"); }
+
 /* Remarks that n, between a product and its Quantize node, limits the result by numbers that are no constants. */
 static bool remark_limits(const Node *n)
 {
     const Node *product = n;
-    while (is_op(product, "", "Clip") || is_op(product, "", "Relu") || is_op(product, "", "Identity"))
+    while (limits(product))
         product = in(product, 0)->def;
     return product && product != n && is_product(product) &&
            declines(REWRITE_INTEGER, product, "the limits of %s are no constants", remark_node(n));
@@ -212,7 +215,7 @@ static void remark_unquantized(const Value *v)
         if (!n || v->uses.at[i].i || !(is_product(n) || pools_dequantized(n)))
             continue;
         const Value *y = n->out[0];
-        while (y->uses.n == 1 && (is_op(y->uses.at[0].node, "", "Relu") || is_op(y->uses.at[0].node, "", "Clip")))
+        while (y->uses.n == 1 && limits(y->uses.at[0].node))
             y = y->uses.at[0].node->out[0];
         if (y->uses.n > 1)
             (void)declines(REWRITE_INTEGER, n, "%s has several readers", remark_value(y));

@@ -366,7 +366,8 @@ static bool takes_epilogue(const Node *n)
         return declines(REWRITE_EPILOGUE, n, "it is a view: it computes nothing that %s could be fused with",
                         remark_node(m));
     if (!c->kernel)
-        return declines(REWRITE_EPILOGUE, n, "its results are computed by other nodes, in graphs of their own");
+        return n->op->flags & CONTROL &&
+               declines(REWRITE_EPILOGUE, n, "its results are computed by other nodes, in graphs of their own");
     if (c->epilogue)
         return declines(REWRITE_EPILOGUE, n, "its kernel already runs other steps on its results");
     return declines(REWRITE_EPILOGUE, n, "its kernel, %s, runs no steps on its results", c->kernel->name);

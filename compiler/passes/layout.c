@@ -168,14 +168,27 @@ static const Value *sink_worth(const Node *n)
     return NULL;
 }
 
+/* Remarks why n cannot work on the transpose of its input v. */
+static void remark_not_permuted(const Node *n, const Value *v)
+{
+    if (n->op->flags & CONTROL)
+        (void)declines(REWRITE_SINK, n, "%s is read in its graphs", remark_value(v));
+    else if (n->n_out != 1 && (is_elementwise(n) || n->op->permute))
+        (void)declines(REWRITE_SINK, n, "it has several results");
+    else
+        (void)declines(REWRITE_SINK, n, "it depends on the order of the axes of %s", remark_value(v));
+}
+
 /* Moves the transposes of n's inputs to its output, if it does not add transposes. */
 static bool sink_through(Node *n)
 {
     const bool elementwise = is_elementwise(n);
     if (!can_permute(n)) {
         for (int i = 0; remarks_on(REWRITE_SINK) && i < n->n_in; i++)
-            if (is_from_channels_last(n->in[i]))
-                return declines(REWRITE_SINK, n, "it depends on the order of the axes of %s", remark_value(n->in[i]));
+            if (is_from_channels_last(n->in[i])) {
+                remark_not_permuted(n, n->in[i]);
+                break;
+            }
         return false;
     }
     int rank = out(n, 0)->shape->rank;
@@ -293,8 +306,9 @@ static void remark_expanded(const Node *n)
 {
     EACH_IN (v, n)
         if (!n->op->layout && v->data && v->data->origin && v->type == F32)
-            (void)declines(REWRITE_STORED, n, "%s is expanded: only products and convolutions read codes",
-                           remark_value(v));
+            (void)declines(REWRITE_STORED, n, "%s is expanded: %s", remark_value(v),
+                           n->op->flags & (MOVES | VIEW) ? "it moves numbers, not codes"
+                                                         : "only products, convolutions and Gather read codes");
 }
 
 void layout_model(Model *m)
