@@ -62,7 +62,9 @@ static bool check_nbits(Node *n, int64_t k, int64_t rows, int64_t bits, int64_t 
     const int64_t max = 1 << 30;
     Shape g = in(n, 4) ? in_shape(n, 4) : shape_list(1, D(k));
     if (k < 1 || k > max || rows < 1 || rows > max || block < 1 || block > max || (bits != 2 && bits != 4 && bits != 8))
-        node_error(n, "K, N, bits or block_size makes no sense");
+        node_error(n,
+                   "K = %lld, N = %lld, bits = %lld, block_size = %lld: bits must be 2, 4 or 8, the others 1 to %lld",
+                   (long long)k, (long long)rows, (long long)bits, (long long)block, (long long)max);
     else if (g.rank != 1 || !(dim_is(g.dim[0], k) || dim_is(g.dim[0], (k + block - 1) / block * block)))
         node_error(n, "g_idx is %s, and not a number for each of K", shape_text(g));
     else if (attr_int(n, "weight_prepacked"))
@@ -136,7 +138,8 @@ static void matmul_bnb4_expand(Node *n)
     const int64_t max = 1 << 30, k = attr_int(n, "K"), rows = attr_int(n, "N"), block = attr_int(n, "block_size");
     int64_t type = attr_int(n, "quant_type");
     if (k < 1 || k > max || rows < 1 || rows > max || block < 1 || block > max) {
-        node_error(n, "K, N or block_size makes no sense");
+        node_error(n, "K = %lld, N = %lld, block_size = %lld: each must be 1 to %lld", (long long)k, (long long)rows,
+                   (long long)block, (long long)max);
         return;
     }
     if (type != 0 && type != 1) {

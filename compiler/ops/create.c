@@ -136,7 +136,7 @@ static bool count_floats(Node *n, Dim *count)
     double start = in_float(n, 0, 0), limit = in_float(n, 1, 0), delta = in_float(n, 2, 0);
     double steps = (in_type(n, 0) == F64 ? limit - start : (double)((float)limit - (float)start)) / delta;
     if (!(steps < (double)((int64_t)1 << 48)))
-        return node_error(n, "from %g to %g in steps of %g", start, limit, delta);
+        return node_error(n, "the range from %g to %g in steps of %g is not finite, or too long", start, limit, delta);
     int64_t whole = steps > 0 ? (int64_t)steps : 0;
     *count = D(whole + ((double)whole < steps));
     return true;

@@ -11,7 +11,8 @@ static bool deform_read(Node *n, Image *x, Windows *w)
         return false;
     for (int a = 0; a < x->axes; a++) {
         if (k.rank != x->axes + 2 || !dim_is_const(k.dim[2 + a]))
-            return node_error(n, "weights of %s for an image of %s", shape_text(k), shape_text(in_shape(n, 0)));
+            return node_error(n, "the weights are %s; for an image of %s they must have %d dimensions of known sizes",
+                              shape_text(k), shape_text(in_shape(n, 0)), x->axes + 2);
         kernel[a] = dim_value(k.dim[2 + a]);
     }
     return windows_read(n, x, kernel, w);
@@ -28,8 +29,10 @@ static void deform_infer(Node *n)
     if (groups < 1 || moves < 1 || dim_is(dim_eq_expr(dim_mod(x.channels, D(moves)), D(0)), 0) ||
         dim_is(dim_eq_expr(dim_mod(x.channels, D(groups)), D(0)), 0) ||
         dim_is(dim_eq_expr(dim_mod(outputs, D(groups)), D(0)), 0)) {
-        node_error(n, "%lld groups and %lld offset groups do not divide the channels of %s and %s", (long long)groups,
-                   (long long)moves, shape_text(in_shape(n, 0)), shape_text(in_shape(n, 1)));
+        node_error(
+            n,
+            "group = %lld and offset_group = %lld must divide the channels of the image, %s, and group the outputs of the weights, %s",
+            (long long)groups, (long long)moves, shape_text(in_shape(n, 0)), shape_text(in_shape(n, 1)));
         return;
     }
     assume_dim(n, dim_mod(x.channels, D(moves)), D(0));

@@ -123,7 +123,8 @@ static void lookup_bind(Node *n)
 static void map_values(Node *n, const Tensor *keys, const Tensor *values, const Tensor *otherwise)
 {
     if (tensor_count(keys) != tensor_count(values)) {
-        node_error(n, "%lld keys for %lld values", (long long)tensor_count(keys), (long long)tensor_count(values));
+        node_error(n, "there are %lld keys, but %lld values", (long long)tensor_count(keys),
+                   (long long)tensor_count(values));
         return;
     }
     if (keys->type != in_type(n, 0) || values->type != otherwise->type) {
@@ -155,7 +156,7 @@ static void label_encoder(Node *n)
 {
     Tensor *keys = list_attr(n, "keys"), *values = list_attr(n, "values");
     if (!keys || !values)
-        node_error(n, "the %s are missing", keys ? "values" : "keys");
+        node_error(n, "no attribute has the %s", keys ? "values" : "keys");
     else
         map_values(n, keys, values, default_of(n, values->type));
 }
@@ -193,8 +194,8 @@ static void zip_map(Node *n)
     Value *x = in(n, 0);
     Shape s = *x->shape;
     if (s.rank < 1 || s.rank > 2 || !keys || dim_is(dim_eq_expr(s.dim[s.rank - 1], D(tensor_count(keys))), 0)) {
-        node_error(n, "the input is %s, for %lld class labels", shape_text(s),
-                   (long long)(keys ? tensor_count(keys) : 0));
+        node_error(n, "the input is %s: its last of one or two dimensions must be the number of class labels, %lld",
+                   shape_text(s), (long long)(keys ? tensor_count(keys) : 0));
         return;
     }
     assume_dim(n, s.dim[s.rank - 1], D(tensor_count(keys)));
@@ -261,7 +262,7 @@ static Value *at_key(Node *n, Value *values, Value *keys, Type t)
 {
     int64_t max = attr_int(n, "max_map");
     if (max < 1) {
-        node_error(n, "max_map is %lld", (long long)max);
+        node_error(n, "max_map is %lld, and must be 1 or more", (long long)max);
         return NULL;
     }
     Tensor *none = t == STR ? list_of_strings(1, (Name[]){name("0.f")}) : tensor_new(t, 1, (int64_t[]){1});
@@ -272,24 +273,16 @@ static Value *at_key(Node *n, Value *values, Value *keys, Type t)
 
 static void cast_map(Node *n)
 {
-    static const struct To {
-        const char *name;
-        Type type;
-    } to[] = {{"TO_FLOAT", F32}, {"TO_STRING", STR}, {"TO_INT64", I64}};
+    static const char *const casts[] = {"TO_FLOAT", "TO_STRING", "TO_INT64", NULL}, *const forms[] = {"DENSE", "SPARSE",
+                                                                                                      NULL};
+    static const Type types[] = {F32, STR, I64};
     const Components *p = map_components(n, "int64:string int64:float");
-    int k = 0;
-    while (k < 3 && !attr_is(n, "cast_to", to[k].name))
-        k++;
-    bool dense = attr_is(n, "map_form", "DENSE");
-    if (k == 3 || (!dense && !attr_is(n, "map_form", "SPARSE"))) {
-        node_error(n, "cast_to is \"%s\", map_form \"%s\"", attr_string(n, "cast_to"), attr_string(n, "map_form"));
-        note_help("TO_FLOAT, TO_STRING and TO_INT64, DENSE and SPARSE are possible");
+    const int cast = attr_choice(n, "cast_to", casts), form = attr_choice(n, "map_form", forms);
+    if (!p || cast < 0 || form < 0)
         return;
-    }
-    if (!p)
-        return;
-    Value *values = make_cast(n, p->item.at[0], to[k].type), *keys = p->item.at[1];
-    Value *y = dense ? by_key(n, values, keys) : at_key(n, values, keys, to[k].type);
+    const Type t = types[cast];
+    Value *values = make_cast(n, p->item.at[0], t), *keys = p->item.at[1];
+    Value *y = form == 0 ? by_key(n, values, keys) : at_key(n, values, keys, t);
     if (!y)
         return;
     expand_to(n, make(n, "Unsqueeze", 2, y, make_ints(n, 1, (int64_t[]){0})));
@@ -376,7 +369,7 @@ static void tfidf_expand(Node *n)
     }
     for (int i = 0; i < grams; i++) {
         if (indexes[i] < 0 || indexes[i] > INT32_MAX) {
-            node_error(n, "ngram_indexes has %lld", (long long)indexes[i]);
+            node_error(n, "ngram_indexes has %lld, outside of 0 to %d", (long long)indexes[i], INT32_MAX);
             return;
         }
         columns = indexes[i] >= columns ? indexes[i] + 1 : columns;
@@ -385,8 +378,9 @@ static void tfidf_expand(Node *n)
     int64_t low = attr_int(n, "min_gram_length"), high = attr_int(n, "max_gram_length"),
             skips = attr_int(n, "max_skip_count");
     if (low < 1 || low > high || skips < 0) {
-        node_error(n, "n-grams of %lld to %lld tokens, with %lld left out", (long long)low, (long long)high,
-                   (long long)skips);
+        node_error(n,
+                   "min_gram_length = %lld, max_gram_length = %lld, max_skip_count = %lld: there are no such n-grams",
+                   (long long)low, (long long)high, (long long)skips);
         return;
     }
     if (!sort_pool(n, pool, size, &gram, &column, &table))

@@ -114,7 +114,7 @@ static void m_rotary_expand(Node *n)
         return;
     Dim rows = x.dim[x.rank - 2];
     if (!dim_is_const(c.dim[1]) || dim_value(c.dim[1]) < 1 || dim_value(c.dim[1]) > INT16_MAX) {
-        node_error(n, "cos_cache is %s: the number of angles makes no sense", shape_text(c));
+        node_error(n, "cos_cache is %s: its rows must be 1 to %d long", shape_text(c), INT16_MAX);
         return;
     }
     int64_t half = dim_value(c.dim[1]);

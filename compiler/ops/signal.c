@@ -36,7 +36,7 @@ static bool dft_axis(Node *n, int rank, Dim *axis)
     if (dim_is_const(*axis)) {
         int a = axis_of(n, dim_value(*axis), rank);
         if (a == rank - 1)
-            node_error(n, "axis %d of %d holds the parts of a complex number", a, rank);
+            node_error(n, "axis %d, the last, holds the real and the imaginary part, and cannot be transformed", a);
         *axis = D(a);
         return a < rank - 1;
     }
@@ -69,7 +69,7 @@ static void dft_expand(Node *n)
     if (in(n, 1) && !read_one_dim(n, 1, &length))
         return;
     if (dim_high(length) < 1) {
-        node_error(n, "a transform of length %lld", (long long)dim_high(length));
+        node_error(n, "the length of the transform is %lld, and must be 1 or more", (long long)dim_high(length));
         return;
     }
     assume_dim(n, dim_max(length, D(1)), length);
@@ -108,9 +108,10 @@ static void stft_expand(Node *n)
         node_error(n, "the signal is %s, the window %s; needed are N,length,1 or 2, and one number for each of a frame",
                    shape_text(in_shape(n, 0)), in(n, 2) ? shape_text(window) : "none");
     else if (half && dim_is(x.dim[2], 2))
-        node_error(n, "onesided is 1 for a complex signal");
+        node_error(n, "onesided = 1 is for real signals; this one, %s, is complex", shape_text(x));
     else if (dim_high(step) < 1 || dim_high(length) < 1)
-        node_error(n, "frames of %lld, %lld apart", (long long)dim_high(length), (long long)dim_high(step));
+        node_error(n, "frames have the length %lld and the step %lld, and both must be 1 or more",
+                   (long long)dim_high(length), (long long)dim_high(step));
     else {
         if (in(n, 2))
             assume_dim(n, window.dim[0], length);

@@ -59,7 +59,7 @@ static int64_t read_block(Node *n, bool *crd)
     if (in_shape(n, 0).rank != 4)
         node_error(n, "the input %s must have 4 dimensions", shape_text(in_shape(n, 0)));
     else if (b < 1 || b > INT32_MAX)
-        node_error(n, "blocksize %lld", (long long)b);
+        node_error(n, "blocksize is %lld, and must be 1 or more", (long long)b);
     else if (!*crd && !attr_is(n, "mode", "DCR"))
         node_error(n, "mode '%s' is neither DCR nor CRD", printable(name(attr_string(n, "mode"))));
     else

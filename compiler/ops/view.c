@@ -58,8 +58,8 @@ static bool read_sizes(Node *n, Shape *y, int *open)
             return node_error(n, "0 at place %d of the shape %s means a dimension that %s does not have", i,
                               shape_text(*y), shape_text(x));
         if ((dim_is_const(d) && dim_value(d) < -1) || (dim_is(d, -1) && *open >= 0)) {
-            node_error(n, "the shape %s", shape_text(*y));
-            note_help("-1 may occur only once");
+            node_error(n, "the shape %s has %s", shape_text(*y),
+                       dim_is(d, -1) ? "more than one -1" : "a dimension less than -1");
             return false;
         }
         if (dim_is(d, -1))
@@ -194,7 +194,7 @@ static void unsqueeze_infer(Node *n)
     Dim listed = shape_count(in_shape(n, 1));
     y.rank = x.rank + (int)(dim_is_const(listed) ? dim_value(listed) : 0);
     if (y.rank > MAX_RANK) {
-        node_error(n, "more than %d dimensions", MAX_RANK);
+        node_error(n, "the output would have more than %d dimensions", MAX_RANK);
         return;
     }
     if (!mark_axes(n, y.rank, added))
