@@ -36,6 +36,7 @@ endif
 LIBRARY_CFLAGS = -fPIC -fvisibility=hidden -ftls-model=initial-exec
 HOST_CFLAGS = -std=gnu11 $(LIBRARY_CFLAGS) -DONNXCC_COMPILER -D_GNU_SOURCE -Icompiler -iquote runtime-min -I$(B) $(WARN)
 # Kernels run by the compiler must have the bits of the emitted code: no contraction into fused multiply-adds.
+KERNEL_LEVEL ?= -O2
 KERNEL_CFLAGS = -std=gnu99 -ffp-contract=off -fno-math-errno -Wall -Wextra
 
 OBJECTS = $(SOURCES:compiler/%.c=$(B)/%.o) $(B)/embedded.o
@@ -96,7 +97,7 @@ $(B)/%.o: compiler/%.c Makefile | $(B)/onnx.pb.h $(ROOMS:%=$(B)/%)
 	$(CC) $(CFLAGS) $(HOST_CFLAGS) -MMD -MP -c -o $@ $<
 $(HOST)/%.o: runtime-min/%.h runtime-min/rt.c Makefile | $(HOST)
 	$(MAKES)
-	$(CC) -O2 $(KERNEL_CFLAGS) $(LIBRARY_CFLAGS) -DONNXCC_COMPILER -DONNXCC_HOST -Icompiler -iquote runtime-min -DKERNELS='"$*.h"' -MMD -MP -c -o $@ runtime-min/rt.c
+	$(CC) $(KERNEL_LEVEL) $(KERNEL_CFLAGS) $(LIBRARY_CFLAGS) -DONNXCC_COMPILER -DONNXCC_HOST -Icompiler -iquote runtime-min -DKERNELS='"$*.h"' -MMD -MP -c -o $@ runtime-min/rt.c
 $(B)/rt/%.o: runtime-min/%.h runtime-min/rt.c Makefile | $(B)/rt
 	$(MAKES)
 	$(CC) -O2 $(KERNEL_CFLAGS) -ffreestanding -ffunction-sections -DKERNELS='"$*.h"' -MMD -MP -c -o $@ runtime-min/rt.c
