@@ -99,7 +99,8 @@ static void add_scratch(FactSearch *s, int i)
     if (dim_is(n->call.scratch, 0))
         return;
     step->scratch = s->f->tensors.n;
-    vec_push(&s->f->tensors, ((TensorFacts){.name = n->name,
+    const bool nameless = !name_length(n->name) && n->n_out && n->out[0];
+    vec_push(&s->f->tensors, ((TensorFacts){.name = nameless ? n->out[0]->name : n->name,
                                             .region = REGION_ARENA,
                                             .offset = n->scratch_offset,
                                             .bytes = dim_high(n->call.scratch),

@@ -73,6 +73,17 @@ def names():
     check(not missing, f"the report in JSON does not name {missing}")
 
 
+def without_names():
+    """The scratch memory of a node without a name is that of its result."""
+    m = network()
+    for n in m.graph.node:
+        n.name = ""
+    onnx.save(m, WORK / "unnamed.onnx")
+    p = run(BUILD / "onnxcc", "unnamed.onnx", "-o", "unnamed.c", "--dim", "batch<=4", "--report=json")
+    of = [t["name"] for t in json.loads(p.stdout)["tensors"] if t["kind"] == "scratch"]
+    check(of and all(of), f"scratch memory of {of}")
+
+
 PASSED_ON = {
     "(float[3] x) => (float[3] z) { z = Identity(x) }": "x z",
     "(float[3] x, float[3] w) => (float[3] z, float[3] v) { z = Relu(x)  v = Identity(w) }": "x w z v",
@@ -169,7 +180,7 @@ def loops():
 
 
 WORK.mkdir(parents=True, exist_ok=True)
-for part in (names, parameters, weights, standard_output, links, loops, figures.official, figures.known,
+for part in (names, without_names, parameters, weights, standard_output, links, loops, figures.official, figures.known,
              pages.small, pages.large, profile.profile, size.size, progress.progress, trace.official, trace.fates, trace.scaled, trace.hostile,
              trace.nameless, trace.files, trace.large, vectors.everything):
     part()
