@@ -113,9 +113,29 @@ static Value *reduced(Node *n, const char *op, Value *x)
     return make(n, op, 2, x, make_ints(n, k, axes));
 }
 
-static void global_average_expand(Node *n) { expand_to(n, reduced(n, "ReduceMean", n->in[0])); }
+/* Requires that n's image has elements: of none there is no largest and no average. */
+static bool require_elements(Node *n)
+{
+    const Shape x = in_shape(n, 0);
+    for (int a = 2; a < x.rank && !dim_is(shape_product(x, 0, 2), 0); a++) {
+        const Dim size = require_left(n, D(1), x.dim[a]);
+        if (!require_dim(n, "a size of the image", size, dim_max(size, D(1))))
+            return false;
+    }
+    return true;
+}
 
-static void global_max_expand(Node *n) { expand_to(n, reduced(n, "ReduceMax", n->in[0])); }
+static void global_average_expand(Node *n)
+{
+    if (require_elements(n))
+        expand_to(n, reduced(n, "ReduceMean", n->in[0]));
+}
+
+static void global_max_expand(Node *n)
+{
+    if (require_elements(n))
+        expand_to(n, reduced(n, "ReduceMax", n->in[0]));
+}
 
 static void global_lp_expand(Node *n)
 {

@@ -67,6 +67,10 @@ MODELS = {
     "Col2Im 18": "(float[1,4,4] x, int64[1] s) => (float[A,B,C,D] y) <int64[1] three = {3}, int64[2] k = {2, 2}> "
                  "{ t = Concat<axis = 0>(s, three) y = Col2Im(x, t, k) }",
     "MaxUnpool": "(float[1,1,2] x, int64[1,1,2] i) => (float[1,1,4] y) { y = MaxUnpool<kernel_shape = [2], strides = [2]>(x, i) }",
+    "GlobalMaxPool": "(float[1,2,4,3] x, int64[1] n) => (float[1,2,1,1] y) <int64[1] zero = {0}, int64[1] two = {2}> "
+                     "{ t = Slice(x, zero, n, two) y = GlobalMaxPool(t) }",
+    "GlobalAveragePool": "(float[1,2,3,4] x, int64[1] n) => (float[1,2,1,1] y) <int64[1] zero = {0}, int64[1] three = {3}> "
+                         "{ t = Slice(x, zero, n, three) y = GlobalAveragePool(t) }",
     "HannWindow": "(int64 n) => (float[A] y) { y = HannWindow(n) }",
     "DFT": "(float[1,4,1] x, int64 n) => (float[A,B,C] y) { y = DFT(x, n) }",
     "DFT 20": "(float[2,4,1] x, int64 a) => (float[A,B,C] y) { y = DFT(x, , a) }",
