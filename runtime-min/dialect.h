@@ -35,6 +35,10 @@
 #else
 #define RT_ATTRIBUTE(list)
 #endif
+/* A function that may be missing when the program is linked. C99 has none. */
+#if (defined __GNUC__ || defined __TINYC__) && !defined ONNXCC_PLAIN
+#define RT_WEAK __attribute__((weak))
+#endif
 
 #if defined __GNUC__ && !defined __clang__
 #define RT_NOCLONE RT_ATTRIBUTE((noclone))

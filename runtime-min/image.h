@@ -221,7 +221,11 @@ KERNEL int FN(image_decode)(const u8 *x, u8 *y, void *scratch, i64 *height, i64 
     else if (p.n > 8 && x[0] == 0x89 && x[1] == 'P' && x[2] == 'N' && x[3] == 'G')
         status = png_decode(&m);
     else if (image_is_foreign(&m))
+#ifdef RT_WEAK
         status = onnxcc_image_codec ? onnxcc_image_codec(&m) : RT_BAD_VALUE; /* not linked in */
+#else
+        status = RT_BAD_VALUE;
+#endif
     *height = status == RT_OK ? m.height : 0;
     *width = status == RT_OK ? m.width : 0;
     return status == IMAGE_BROKEN ? RT_OK : status;

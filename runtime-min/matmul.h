@@ -68,9 +68,10 @@ KERNEL void FN(matmul_plain)(const T *a, const T *b, const T *bias, T *y, struct
     const idx matrices = p.batch[0] * p.batch[1] * p.batch[2] * p.batch[3];
     for (idx q = 0; q < matrices; q++) {
         idx at_a = 0, at_b = 0, left = q;
-        for (int d = 3; d >= 0; left /= p.batch[d--]) {
+        for (int d = 3; d >= 0; d--) {
             at_a += left % p.batch[d] * p.a_batch[d];
             at_b += left % p.batch[d] * p.b_batch[d];
+            left /= p.batch[d];
         }
         for (idx i = 0; i < p.m; i++)
             for (idx j = 0; j < p.n; j += FN(MATMUL_BLOCK)) {
@@ -169,9 +170,10 @@ MATMUL_KERNEL void MATMUL_FN(matmul)(const f32 *a, const f32 *b, const f32 *bias
     f32 *const straight = scratch ? scratch + 4 * TILE_PANEL * (p.depth < p.k ? p.depth : p.k) : scratch;
     for (idx q = 0; q < matrices; q++) {
         idx at_a = 0, at_b = 0, left = q;
-        for (int d = 3; d >= 0; left /= p.batch[d--]) {
+        for (int d = 3; d >= 0; d--) {
             at_a += left % p.batch[d] * p.a_batch[d];
             at_b += left % p.batch[d] * p.b_batch[d];
+            left /= p.batch[d];
         }
         const f32 *x = a + at_a;
         if (p.a_k != 1) {

@@ -83,7 +83,9 @@ struct rt_image {
 };
 
 /* Decodes JPEG, WebP, TIFF and JPEG 2000. */
-int onnxcc_image_codec(struct rt_image *m) RT_ATTRIBUTE((weak));
+#ifdef RT_WEAK
+int onnxcc_image_codec(struct rt_image *m) RT_WEAK;
+#endif
 #endif
 
 /* rt_u32(x) is the bits of the f32 x, rt_f32(b) the float of the bits b; the same of f64. */

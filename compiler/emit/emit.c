@@ -268,7 +268,7 @@ static void write_plain(Text *c, Writer *w, const Hole *holes)
     const char *code = strchr(all.s, PLAIN_BEGINS);
     text_bytes(c, all.s, (size_t)(code - all.s));
     plain_put(c, code + 1, w->header.s, included_text);
-    put_constants(c);
+    put_constants(c, plain_needs);
 }
 
 /* The file with its own runtime, of which there is what the model's code needs, around it. */
@@ -289,7 +289,7 @@ static void write_single(Text *c, Writer *w, const Hole *holes, const char *temp
     single_put_code(c, &code, all.s);
     single_put(c, false);
     line_is(c, LINE_CONSTANTS, NULL);
-    put_constants(c);
+    put_constants(c, NULL);
 }
 
 static void fill_data(Text *t, Writer *w)
@@ -308,7 +308,7 @@ static void fill_weights(Text *t, Writer *w)
 {
     (void)w;
     if (!opt()->single && !target_is_plain(opt()->target))
-        put_constants(t);
+        put_constants(t, NULL);
 }
 
 static void put_body(Text *t, Body *b)

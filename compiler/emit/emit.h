@@ -66,7 +66,7 @@ void write_constants(Model *m, const char *weights_path);
 /* declare_constants: before the code, where short ones are also defined. put_constants: the other definitions, after
  * it. */
 void declare_constants(Text *t, const char *prefix);
-void put_constants(Text *t);
+void put_constants(Text *t, bool (*is_needed)(const char *name)); /* NULL: all are needed */
 /* The inclusion or loading of the weights file, in the C file and in the header (`file`: its path); nothing without
  * one. */
 void put_weights(Text *t, const char *p);

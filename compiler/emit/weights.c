@@ -431,7 +431,7 @@ void declare_constants(Text *t, const char *prefix)
     line_is(t, LINE_CONSTANTS, NULL);
 }
 
-void put_constants(Text *t)
+void put_constants(Text *t, bool (*is_needed)(const char *name))
 {
     int next_long = 0;
     size_t done = 0, all = 0;
@@ -444,7 +444,7 @@ void put_constants(Text *t)
         done += tensor_size(c->v->data);
         about_to_read(tensor_size(c->v->data));
         TextMark mark = text_mark();
-        if (is_behind(c)) {
+        if (is_behind(c) && (!is_needed || is_needed(c->id))) {
             line_is(t, LINE_CONSTANT, c->v);
             text_put(t, "\n");
             put_array(t, c, &next_long);

@@ -279,6 +279,20 @@ static Syntax *evaluate(Syntax *e)
     return n;
 }
 
+/* The part of an expression that has effects, if its value is not used. */
+static Syntax *effect(Syntax *e)
+{
+    for (;;) {
+        const bool two_sided = e->kind == BINARY && strcmp(e->s, "&&") != 0 && strcmp(e->s, "||") != 0;
+        if (e->kind == CAST || (e->kind == UNARY && strcmp(e->s, "++") != 0 && strcmp(e->s, "--") != 0))
+            e = e->kid.at[0];
+        else if (two_sided && (is_pure(e->kid.at[0]) || is_pure(e->kid.at[1])))
+            e = e->kid.at[is_pure(e->kid.at[0])];
+        else
+            return e;
+    }
+}
+
 static Syntax *cut_block(Syntax *n)
 {
     Syntax *all = node(BLOCK, "{");
@@ -313,7 +327,7 @@ static Syntax *cut_if(Syntax *n)
         if (is_pure(n->kid.at[0]))
             return cut;
         Syntax *both = node(BLOCK, "{");
-        put(both, evaluate(cut_expression(n->kid.at[0])));
+        put(both, evaluate(effect(cut_expression(n->kid.at[0]))));
         put(both, cut);
         return both;
     }

@@ -7,5 +7,7 @@
 /* The text of a header that the input includes by its name in quotes; NULL: it is left out. */
 typedef const char *PlainHeader(const char *name);
 
+/* Is s the name of a function, type or constant that the C needs which plain_put appended? */
+bool plain_needs(const char *s);
 /* Appends to t the C of `text`, a whole file. declared: the text of the header that declares its external functions. */
 void plain_put(Text *t, const char *text, const char *declared, PlainHeader *header);

@@ -16,14 +16,14 @@ static bool is_array(const Syntax *e)
     return (e->kind == MEMBER || e->kind == NAME) && e->var && e->var->dims.n && !e->var->is_parameter;
 }
 
-/* The variable or field that statement n changes; NULL: n changes none, or has other effects. */
+/* The variable or field that statement n assigns to; NULL: none, or the place has effects of its own. */
 static Syntax *changed(Syntax *n)
 {
     if (n->kind != EVALUATE || !n->kid.n)
         return NULL;
     Syntax *e = n->kid.at[0];
     const bool step = e->kind == POSTFIX || (e->kind == UNARY && (!strcmp(e->s, "++") || !strcmp(e->s, "--")));
-    if ((e->kind != ASSIGN && !step) || (e->kind == ASSIGN && !is_pure(e->kid.at[1])))
+    if (e->kind != ASSIGN && !step)
         return NULL;
     Syntax *to = e->kid.at[0];
     while (to->kind == INDEX && is_pure(to->kid.at[1]) && is_array(to->kid.at[0]))
@@ -96,7 +96,7 @@ PART(Swept, swept)
 
 static bool is_unused(const Var *v)
 {
-    return !v->uses && !v->is_global && !v->is_static && !(v->is_parameter && v->function->is_public);
+    return !v->uses && !v->is_global && !(v->is_parameter && v->function->is_public);
 }
 
 static void remove_kid(Syntax *n, int i)
@@ -130,7 +130,7 @@ static bool is_dead(Syntax *n)
 {
     const Syntax *to = changed(n);
     if (to && to->var->is_gone)
-        return true;
+        return n->kid.at[0]->kind != ASSIGN || is_pure(n->kid.at[0]->kid.at[1]);
     return n->kind == DECLARE && n->var->is_gone && (!n->kid.n || is_pure(n->kid.at[0]) || n->kid.at[0]->kind == LIST);
 }
 
@@ -157,7 +157,9 @@ static void sweep_node(Syntax *n, void *arg)
                 n->kid.at[i + 1]->more = false;
             remove_kid(n, i);
             swept()->any = true;
-        } else if (s->kind == DECLARE && s->var->is_gone) { /* its value has an effect */
+        } else if (changed(s) && changed(s)->var->is_gone) { /* its value has an effect */
+            s->kid.at[0] = s->kid.at[0]->kid.at[1];
+        } else if (s->kind == DECLARE && s->var->is_gone) {
             s->kind = EVALUATE;
             if (i + 1 < n->kid.n && n->kid.at[i + 1]->kind == DECLARE)
                 n->kid.at[i + 1]->more = false;
@@ -227,6 +229,26 @@ static void renumber(CFunction *f)
     f->parameters.n = n;
 }
 
+/* Gives every parameter of a public function that nothing reads the statement (void)x. */
+static void mention_unread(CFunction *f)
+{
+    for (int k = f->parameters.n - 1; k >= 0; k--) {
+        Var *v = f->parameters.at[k];
+        if (v->uses || !v->name)
+            continue;
+        Syntax *mention = node(EVALUATE, ""), *cast = node(CAST, "("), *of = node(NAME, v->name);
+        cast->type = (Specs){.text = "void", .base = "void"};
+        cast->stars = "";
+        of->var = v;
+        vec_push(&cast->kid, of);
+        vec_push(&mention->kid, cast);
+        vec_push(&f->body->kid, mention);
+        Syntax **at = f->body->kid.at;
+        memmove(at + 1, at, sizeof *at * (size_t)(f->body->kid.n - 1));
+        at[0] = mention;
+    }
+}
+
 void sweep(void)
 {
     do {
@@ -239,4 +261,7 @@ void sweep(void)
         for (int i = 0; i < file()->reached.n; i++)
             renumber(file()->reached.at[i]);
     } while (swept()->any);
+    EACH_OF (f, file()->reached)
+        if (f->is_public && f->is_reached)
+            mention_unread(f);
 }

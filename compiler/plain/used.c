@@ -1,4 +1,5 @@
 /* used.c - finds the types, constants and functions that the remaining functions name. */
+#include "plain/plain.h"
 #include "plain/syntax.h"
 
 PART(Map, used)
@@ -85,3 +86,5 @@ void find_used(void)
             }
     }
 }
+
+bool plain_needs(const char *s) { return map_get(used(), name(s)->s) != NULL; }

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper, save
 
-OPTIONS = {"bounded": ["--all-dims=<=6"], "loop": ["--dim", "trips<=5"]}
+OPTIONS = {"bounded": ["--all-dims=<=6"], "image": ["--all-dims=<=6"], "loop": ["--dim", "trips<=5"]}
 FLOAT, INT64, BOOL, UINT8, INT8, INT32 = (getattr(TensorProto, t) for t in ("FLOAT", "INT64", "BOOL", "UINT8", "INT8", "INT32"))
 
 
@@ -191,6 +191,15 @@ def bounded(folder):
     g.save(folder, ["n", 3])
 
 
+def image(folder):
+    """The head of a JPEG file, which is decoded by libraries alone."""
+    g = Graph("image", [6])
+    g.inputs = [helper.make_tensor_value_info("x", UINT8, [6])]
+    g.node("Concat", [g.constant(np.array([0xff, 0xd8, 0xff], np.uint8)), "x"], axis=0)
+    g.node("ImageDecoder", [g.x])
+    g.save(folder, ["h", "w", 3], UINT8, opset=20)
+
+
 def branch(folder):
     g = Graph("if", [1, 4])
     g.inputs.append(helper.make_tensor_value_info("c", BOOL, [1]))
@@ -238,7 +247,7 @@ def write(folder):
         make(Quantised, make.__name__ + "_int8", folder)
     recurrent("LSTM", 4, folder)
     recurrent("GRU", 3, folder)
-    for make in (transformer, layer_norm, bounded, branch, loop, forest):
+    for make in (transformer, layer_norm, bounded, image, branch, loop, forest):
         make(folder)
 
 

@@ -13,7 +13,8 @@ import onnx
 import networks
 
 WARNINGS = "-Wall -Wextra -Wshadow -Wconversion -Wundef -Wvla -Werror".split()
-COMPILERS = {"gcc -O0": ["gcc", "-O0"], "gcc -O3": ["gcc", "-O3"], "clang": ["clang-14", "-O2"], "tcc": ["tcc"]}
+WHOLE = "-Wl,-z,defs"  # no function is missing
+COMPILERS = {"gcc -O0": ["gcc", "-O0", WHOLE], "gcc -O3": ["gcc", "-O3", WHOLE], "clang": ["clang-14", "-O2", WHOLE], "tcc": ["tcc"]}
 # Words that C99 lacks, that `plain` excludes, and names that compilers add.
 FORBIDDEN = r"\b(__\w+|_Pragma|asm|union|typeof|alloca|goto|inline|_Static_assert|_Generic|_Alignas)\b|\(\s*\*\s*\w+\s*\)\s*\("
 SPECIAL = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 1e38, -1e38, 1e-40, 3.5], np.float32)
@@ -78,7 +79,7 @@ def run(library, model, seed, size, sizes):
     out = np.zeros(size, np.float32)
     pointers = [x.ctypes.data_as(ctypes.c_void_p) for x in (*given, out)]
     if sizes:
-        pointers.append(ctypes.byref(ctypes.c_int64(seed % 7)))
+        pointers.append((ctypes.c_int64 * 3)(*[seed % 7] * 3))
     status = ctypes.CDLL(str(library)).m_run(*pointers)
     bits = out.view(np.uint32)
     return status, np.where(np.isnan(out), 0x7fc00000, bits).tobytes()
