@@ -234,7 +234,7 @@ static bool read_gather(Node *n, Picked *p, int64_t *bits, int64_t *block, Shape
         return node_error(n, "bits is %lld, not 2, 4 or 8", (long long)*bits);
     *bits = bytes && *bits < 8 ? *bits : 0;
     if (*block < (real ? 0 : 1) || *block > 1 << 30)
-        return node_error(n, "block_size is %lld", (long long)*block);
+        return node_error(n, "block_size is %lld, and must be %d to %d", (long long)*block, real ? 0 : 1, 1 << 30);
     p->whole = p->axis == p->along;
     if (*bits && p->whole)
         return node_error(n, "gather_axis and quantize_axis are the same, of several codes in a byte");

@@ -16,8 +16,10 @@ static bool read_parts(Node *n, Sparse *s)
     Shape q = in_shape(n, S_QUERY), past = in_shape(n, S_PAST_KEY);
     bool packed = !in(n, S_KEY) && !in(n, S_VALUE);
     if (s->heads < 1 || s->kv_heads < 1 || s->heads % s->kv_heads || s->block < 1 || s->block > INT16_MAX)
-        return node_error(n, "%lld query heads, %lld key heads and blocks of %lld keys make no sense",
-                          (long long)s->heads, (long long)s->kv_heads, (long long)s->block);
+        return node_error(n,
+                          "num_heads = %lld, kv_num_heads = %lld, sparse_block_size = %lld: num_heads must be a "
+                          "positive multiple of kv_num_heads, the size of blocks 1 to %d",
+                          (long long)s->heads, (long long)s->kv_heads, (long long)s->block, INT16_MAX);
     if (q.rank != 3 || past.rank != 4 || (!packed && (!in(n, S_KEY) || !in(n, S_VALUE))))
         return node_error(n, "query %s must have 3 dimensions and past_key %s 4, key and value come together",
                           shape_text(q), shape_text(past));

@@ -159,7 +159,7 @@ static void lrn_bind(Node *n)
         return;
     int64_t size = attr_int(n, "size");
     if (size < 1) {
-        node_error(n, "size is %lld", (long long)size);
+        node_error(n, "size is %lld, and must be 1 or more", (long long)size);
         return;
     }
     Dim pixels = dim_mul(x.n, x.pixels);
