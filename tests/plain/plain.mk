@@ -6,6 +6,16 @@ test-plain: setup all
 	@$(PYTHON) tests/plain/run.py $(B)/onnxcc $(B)/plain-networks $(NETWORKS)
 .PHONY: test-plain
 
+# One of PLAIN_EVERY official tests, others for every commit, for plain: under sanitizers, and without a warning.
+TESTS += plain-suite
+PLAIN_EVERY ?= 24
+test-plain-suite: setup $(B)/suite/run $(B)/suite/call-sanitized $(B)/include/onnxcc
+	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
+	@mkdir -p $(SUITE)/plain && ln -sf ../call-sanitized $(SUITE)/plain/
+	@$(SUITE)/run --own plain-suite --build $(SUITE)/plain --include $(B)/include --known tests/known.txt --target plain --ways s \
+		--every $(PLAIN_EVERY) --turn $(OLD_TURN) $(CACHE)/suite $(if $(T),'$(T)')
+.PHONY: test-plain-suite
+
 # Frama-C's EVA (Debian's frama-c-base) on some of the networks: no alarm, whatever the inputs.
 PROVED ?= layer_norm if loop forest mlp mlp_int8 lstm gru transformer bounded
 test-proof: all
