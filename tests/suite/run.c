@@ -53,6 +53,15 @@ static bool in_way(int i, Way w)
     return set.ways[w] && (w == WAY_EVAL || w == WAY_ELSEWHERE || (set.every && i % set.every == set.turn % set.every));
 }
 
+/* Is test i run in any way? */
+static bool is_run(int i)
+{
+    bool any = false;
+    for (Way w = 0; w < N_WAYS; w++)
+        any |= in_way(i, w);
+    return any;
+}
+
 static struct Shared {
     int next;
     Result result[];
@@ -220,6 +229,8 @@ static void run_test(int i)
 {
     const Test *t = &tests.at[i];
     double start = now();
+    if (!is_run(i))
+        return;
     clean_folder(t->dir);
     run_compiler(i);
     shared->result[i].seconds = now() - start;
@@ -466,14 +477,6 @@ static void report_table(void)
             printf("  %*d", (int)strlen(class_name[c]), count[c]);
     }
     printf("\n");
-}
-
-static bool is_run(int i)
-{
-    bool any = false;
-    for (Way w = 0; w < N_WAYS; w++)
-        any |= in_way(i, w);
-    return any;
 }
 
 /* Prints failures and counts; whether all is well. */
