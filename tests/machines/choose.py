@@ -13,6 +13,7 @@ from cache import contents, generated
 
 BUILD = pathlib.Path(os.environ["B"]).resolve()
 SMALL = "cortex-m3"     # a target whose code calls kernels of its own
+SMALL_TESTS = "*quant*"     # the tests among which those that call them are found
 TAG = r"(?:b?f16|f32|f64|[iu](?:2|4|8|16|32|64)|b8|c64|c128|str|f8e\w+|f[46]e\w+)"
 CALL = re.compile(rf"\b([a-z]\w*_{TAG})\(")
 
@@ -23,13 +24,13 @@ def kernels():
     return {f[2] for f in map(str.split, nm.splitlines()) if len(f) == 3 and f[1] == "T"}
 
 
-def called(suite, target="generic"):
-    """{folder of a test: the kernels that its C calls}, and the size of that C."""
+def called(suite, target="generic", tests="*"):
+    """{folder of a test: the kernels that its C calls, and the size of that C}"""
     name, suite = f"{pathlib.Path(suite).name}-{target}", pathlib.Path(suite).resolve()
     work = BUILD / "machines" / "pool" / name
     work.mkdir(parents=True, exist_ok=True)
     subprocess.run([BUILD / "suite" / "run", "--own", name, "--build", work, "--include", BUILD / "include", "--ways", "e",
-                    "--target", target, suite], check=False, capture_output=True)
+                    "--target", target, suite, tests], check=False, capture_output=True)
     found = {}
     for test in sorted(suite.glob("*/*/model.onnx")):
         c = work / test.parent.name / "m.c"
@@ -65,7 +66,7 @@ def write_covers(folder, suites):
         tests |= called(suite)
     calls = write_cover(folder / "tests" / "cover", tests)
     left = kernels() - calls
-    small = {t: (more & left, size) for t, (more, size) in called(suites[-1], SMALL).items() if more & left}
+    small = {t: (more & left, size) for t, (more, size) in called(suites[-1], SMALL, SMALL_TESTS).items() if more & left}
     return calls | write_cover(folder / "small" / "cover", small)
 
 

@@ -140,8 +140,8 @@ def wrong(name, mode, m):
     machine, folder, big = MACHINES[name], WORK / name / mode, name == "s390x"
     emit(folder, mode, m.proto(), [b for _, b in m.expected(True, False)])
     beside = (folder / "m.c.weights").exists()
-    built = run(machine.tool("gcc"), "-std=c11", "-O1", *machine.flags, *["-static"] * (name != "x86-64"), *["-DLOAD"] * (mode == "file"),
-                f"-I{BUILD / 'include'}", folder / "m.c", folder / "main.c", "-o", folder / "program")
+    built = run(machine.tool("gcc"), "-std=c11", "-O0", "-DTILE_SMALL=0", *machine.flags, *["-static"] * (name != "x86-64"),
+                *["-DLOAD"] * (mode == "file"), f"-I{BUILD / 'include'}", folder / "m.c", folder / "main.c", "-o", folder / "program")
     if big and beside:
         return "" if "#error" in built.stderr and "--weights=inline" in built.stderr else f"no #error, but {built.stderr[:500]}"
     if built.returncode:
