@@ -2,13 +2,13 @@
 MAX_TESTS, BYTES = 24, 1 << 20       # tests, and bytes of C
 
 
-def together(folders):
+def together(folders, most=MAX_TESTS, largest=BYTES):
     """The tests, in order, as one list for each translation unit. Tests of the same name, whose functions would clash, and large tests
     are in separate ones."""
     units, names, size = [], set(), 0
     for folder in folders:
         more = (folder / "m.c").stat().st_size
-        if not units or len(units[-1]) == MAX_TESTS or size + more > BYTES or folder.name in names:
+        if not units or len(units[-1]) == most or size + more > largest or folder.name in names:
             units.append([])
             names, size = set(), 0
         units[-1].append(folder)

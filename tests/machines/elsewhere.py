@@ -27,6 +27,7 @@ STATUS = {"returned status": "error status", "wrote": "canary", "second call": "
 CASE = HERE.parent / "suite" / "case.h"
 CALLER = [HERE / "all.c", HERE / "board.c", HERE / "board.ld", CASE, HERE.parent / "suite" / "call.h", pathlib.Path(__file__)]
 SECONDS = 4 * 3600  # the limit of a program
+UNIT = 100, 4 << 20 # tests, and bytes of C, of a translation unit
 
 
 class Builder:
@@ -77,7 +78,7 @@ class Program:
         mode = ["-DONNXCC_LIBRARY"] if library else []
         self.arguments = [*STRICT, *level.split(), *mode, "-ffunction-sections", "-fdata-sections"]
         self.objects, self.tests, self.warned, self.made_of = [], [], {}, {}    # tests: (folder, the name of its description)
-        for tests in POOL.map(self.compiled, together(folders)):
+        for tests in POOL.map(self.compiled, together(folders, *UNIT)):
             self.objects += dict.fromkeys(o for _, o, *_ in tests if o.exists())
             for folder, o, name, said in tests:
                 if o.exists():

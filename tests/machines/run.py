@@ -1,6 +1,7 @@
 """Runs the tests of choose.py and networks.py on machines of table.py: run.py COVER NETWORKS [MACHINE...]. The tests of choose.py
-call the kernels of a library, in every type; in the networks kernels are inlined as in users' builds. A kernel that no test calls is a
-failure. Then runs weights.py. Prints failures, then "processors: N passed, N failed"."""
+call the kernels of a library, in every type, and their C contains the weights; in the networks kernels are inlined as in users' builds,
+and the weights, whose text would take much of a C compiler's time, are in files except on big-endian machines. A kernel that no test
+calls is a failure. Then runs weights.py. Prints failures, then "processors: N passed, N failed"."""
 import pathlib
 import sys
 
@@ -20,7 +21,7 @@ def main(cover, networks, *machines):
     machines = machines or [m for m in MACHINES if m not in OTHERS]
     total.each(machines, "cover", pathlib.Path(cover) / "tests", program=["--library"])
     total.each(machines, "small", pathlib.Path(cover) / "small", program=["--library"], options=["--target", SMALL])
-    total.each(machines, "networks", networks, own=True)
+    total.each(machines, "networks", networks, own=True, incbin=True)
     weights.each(total, [m for m in weights.HERE if m in machines])
     total.end()
 
