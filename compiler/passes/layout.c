@@ -218,9 +218,9 @@ static bool is_of_model(const Node *n) { return n->source && !strcmp(n->source->
 /* Remarks why n, a transpose of the model, remains. */
 static void remark_transpose(const Node *n)
 {
-    const Value *y = n->out[0];
     if (!is_transpose(n, NULL) || !is_of_model(n))
         return;
+    const Value *y = n->out[0];
     if (!is_from_channels_last(y))
         (void)declines(REWRITE_TRANSPOSE, n,
                        "only transposes of images from channels last to channels first move past their readers");
