@@ -262,7 +262,7 @@ static const FormulaRule rules[] = {
     {"Tanh", 0, {"d*(1-y*y)"}}, {"Asinh", 0, {"d/Sqrt(x*x+1)"}}, {"Acosh", 0, {"d/Sqrt(x*x-1)"}},
     {"Atanh", 0, {"d/(1-x*x)"}},
     {"Erf", 0, {"d*1.1283791670955126*Exp(-x*x)"}},
-    {"Relu", 0, {"Where(Greater(x,0),d,0)"}}, {"LeakyRelu", 0, {"Where(Less(x,0),d*@alpha,d)"}},
+    {"Relu", 0, {"Where(Greater(y,0),d,0)"}}, {"LeakyRelu", 0, {"Where(Less(x,0),d*@alpha,d)"}},
     {"PRelu", 0, {"Where(Less(a,0),d*b,d)", "Where(Less(a,0),d*a,0)"}},
     {"Shrink", 0, {"Where(Greater(Abs(x),@lambd),d,0)"}},
     {"ThresholdedRelu", 0, {"Where(Greater(x,@alpha),d,0)"}},

@@ -17,7 +17,7 @@ from model import digits  # noqa: E402
 from table import MACHINES  # noqa: E402
 from training import add_training  # noqa: E402
 
-STEP, ARENA = 3.5, 1.3      # limits, as multiples of inference
+STEP, ARENA = 3.3, 1.3      # limits, as multiples of inference
 
 MAIN = """#include <stdio.h>
 #include <stdlib.h>
