@@ -237,9 +237,9 @@ void pool_end(void)
 
 void *vec_more(void *at, int *cap, size_t size)
 {
-    int more = *cap ? *cap * 2 : size < 32 ? 32 / (int)size : 1;
     if (*cap > INT32_MAX / 2)
         fail_as(EXIT_IO, "SYS-02", "out of memory: a list of more than %d elements", *cap);
+    int more = *cap ? *cap * 2 : size < 32 ? 32 / (int)size : 1;
     at = pool_grow(at, (size_t)*cap * size, (size_t)more * size);
     *cap = more;
     return at;

@@ -329,7 +329,7 @@ static void expand_heads(Node *n, const Inputs *at, bool causal, bool in_buffer)
     bool separate = q.rank == 3 && ((in(n, 2) && k.rank == v.rank && (k.rank == 3 || k.rank == 4)) ||
                                     (in(n, 1) && !in(n, 2) && k.rank == 5));
     if (heads < 1)
-        node_error(n, "num_heads is %lld", (long long)heads);
+        node_error(n, "num_heads is %lld: it must be at least 1", (long long)heads);
     else if (!packed && !separate)
         node_error(n, "queries %s, keys %s and values %s are in none of the possible forms", shape_text(q),
                    in(n, 1) ? shape_text(k) : "(none)", in(n, 2) ? shape_text(v) : "(none)");

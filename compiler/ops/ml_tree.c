@@ -217,7 +217,7 @@ static int64_t targets_of(Node *n)
 {
     int64_t k = attr_is_given(n, "n_targets") ? attr_int(n, "n_targets") : 1;
     if (k < 1 || k > INT32_MAX)
-        node_error(n, "n_targets is %lld", (long long)k);
+        node_error(n, "n_targets is %lld: it must be from 1 to %d", (long long)k, INT32_MAX);
     return k;
 }
 
@@ -239,7 +239,8 @@ static void ensemble_expand(Node *n)
     Post post = ml_post_of(n);
     int64_t aggregate = attr_int(n, "aggregate_function");
     if (aggregate < TREE_AVERAGE || aggregate > TREE_MAX)
-        node_error(n, "aggregate_function is %lld", (long long)aggregate);
+        node_error(n, "aggregate_function is %lld: it must be from %d to %d", (long long)aggregate, TREE_AVERAGE,
+                   TREE_MAX);
     if (error_count() != errors || !forest_read_5(n, &f))
         return;
     Value *y = make_trees(n, &f, (int)aggregate, NULL);

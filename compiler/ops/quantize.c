@@ -88,7 +88,7 @@ static Value *zero_point(Node *n, int i)
 static bool zeros_fit(Node *n)
 {
     if (attr_or(n, "block_size", 0) < 0)
-        return node_error(n, "block_size is %lld", (long long)attr_int(n, "block_size"));
+        return node_error(n, "block_size is %lld: it must be at least 0", (long long)attr_int(n, "block_size"));
     return !in(n, 2) ||
            require_dim(n, "number of zero points", shape_count(in_shape(n, 2)), shape_count(in_shape(n, 1)));
 }

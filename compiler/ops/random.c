@@ -93,7 +93,7 @@ static void multinomial_infer(Node *n)
     else if (type != I32 && type != I64)
         node_error(n, "dtype %lld is neither int32 nor int64", (long long)type);
     else if (samples < 0)
-        node_error(n, "sample_size is %lld", (long long)samples);
+        node_error(n, "sample_size is %lld: it must be at least 0", (long long)samples);
     else {
         assume_dim(n, dim_max(x.dim[1], D(1)), x.dim[1]);
         set_out(n, 0, (Type)type, shape_list(2, x.dim[0], D(samples)));

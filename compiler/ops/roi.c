@@ -44,7 +44,8 @@ static void roi_align_infer(Node *n)
     if (of.rank != 1 || dim_is(dim_eq_expr(of.dim[0], in_shape(n, 1).dim[0]), 0))
         node_error(n, "batch_indices %s for the regions %s", shape_text(of), shape_text(in_shape(n, 1)));
     else if (attr_int(n, "sampling_ratio") < 0 || attr_int(n, "sampling_ratio") > ROI_PLACES)
-        node_error(n, "sampling_ratio is %lld", (long long)attr_int(n, "sampling_ratio"));
+        node_error(n, "sampling_ratio is %lld: it must be from 0 to %d", (long long)attr_int(n, "sampling_ratio"),
+                   ROI_PLACES);
     else {
         assume_dim(n, of.dim[0], in_shape(n, 1).dim[0]);
         if (require_indices(n, 2, 1, in_shape(n, 0).dim, false))
