@@ -44,6 +44,6 @@ void *vec_fit(void *at, int n, int *cap, size_t size);
 #define vec_add(v, x) ((void)(vec_has(v, x) || (vec_push(v, x), 0)))
 int find_element(const void *at, int n, size_t size, const void *x);
 /* The elements of a VEC in turn: p points to each, x is each. The loop may not add any. */
-#define EACH_AT(p, v) for (__typeof__((v).at[0]) *p = (v).at; p < (v).at + (v).n; p++)
+#define EACH_AT(p, v) for (__typeof__((v).at[0]) *p = (v).at; (v).n > 0 && p < (v).at + (v).n; p++)
 #define EACH_OF(x, v)                                                                                                  \
-    for (__typeof__((v).at[0]) *x##_at = (v).at, x; x##_at < (v).at + (v).n && (x = *x##_at, 1); x##_at++)
+    for (__typeof__((v).at[0]) *x##_at = (v).at, x; (v).n > 0 && x##_at < (v).at + (v).n && (x = *x##_at, 1); x##_at++)

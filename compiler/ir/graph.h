@@ -325,7 +325,7 @@ Graph *nested_next(const Node *n, const Graph *g);
 #define EACH_IN(v, n) EACH_VALUE (v, (n)->in, (n)->n_in)
 #define EACH_OUT(v, n) EACH_VALUE (v, (n)->out, (n)->n_out)
 #define EACH_VALUE(v, list, count)                                                                                     \
-    for (Value *v, **v##_at = list; (v = next_value(&v##_at, (list) + (count))) != NULL;)
+    for (Value *v, **v##_at = list; (v = next_value(&v##_at, (count) ? (list) + (count) : (list))) != NULL;)
 static inline Value *next_value(Value ***at, Value **end)
 {
     while (*at < end && !**at)

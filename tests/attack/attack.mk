@@ -9,9 +9,11 @@ SECONDS ?= 60
 FUZZ ?= parse whole
 
 # Former findings, and large and deep models, are refused or compiled within 10 s and 1 GB; compiling the operators' cases has no
-# undefined behaviour.
-test-attack: setup sanitized $(B)/onnxcc
+# undefined behaviour. Both fuzzers, without sanitizers, take FUZZ_FILES mutated files.
+FUZZ_FILES ?= 2000
+test-attack: setup sanitized $(ATTACK)/plain-parse $(ATTACK)/plain-whole
 	@$(PYTHON) tests/operators/cases.py $(CACHE)/operators
+	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
 	@$(PYTHON) tests/attack/run.py $(B)/onnxcc $(B)/sanitized/onnxcc $(CACHE)/operators
 
 fuzz: setup
@@ -28,13 +30,17 @@ $(ATTACK)/compiler/onnxcc: FORCE
 FORCE:
 
 # The harness is not under test, so it has no sanitizers.
-HARNESS = $(addprefix $(ATTACK)/,mutate.o tree.o repair.o output.o look.o)
-$(HARNESS): $(ATTACK)/%.o: tests/attack/%.c tests/attack/mutate.h tests/attack/tree.h | $(ATTACK)/compiler/onnxcc
-	$(FUZZ_CC) -O2 $(filter-out -I$(B),$(HOST_CFLAGS)) -I$(ATTACK)/compiler -c -o $@ $<
-FUZZ_OBJECTS = $(filter-out %/base/output.o %/main.o,$(OBJECTS:$(B)/%=$(ATTACK)/compiler/%)) \
+HARNESS = $(addprefix $(ATTACK)/,mutate.o tree.o repair.o look.o)
+$(HARNESS): $(ATTACK)/%.o: tests/attack/%.c tests/attack/mutate.h tests/attack/tree.h | $(B)/onnxcc
+	@mkdir -p $(@D)
+	$(FUZZ_CC) -O2 $(HOST_CFLAGS) -c -o $@ $<
+FUZZ_OBJECTS = $(filter-out %/main.o,$(OBJECTS:$(B)/%=$(ATTACK)/compiler/%)) \
 	$(KERNELS:%.h=$(ATTACK)/compiler/host/%.o) $(CODECS:$(B)/%=$(ATTACK)/compiler/%) $(ATTACK)/compiler/onnx.pb.o
-$(ATTACK)/target-%.o: tests/attack/target.c tests/attack/mutate.h $(ATTACK)/compiler/onnxcc
-	$(FUZZ_CC) -O2 $(filter-out -I$(B),$(HOST_CFLAGS)) -I$(ATTACK)/compiler -DTARGET_$* -c -o $@ $<
+$(ATTACK)/target-%.o: tests/attack/target.c tests/attack/mutate.h $(B)/onnxcc
+	@mkdir -p $(@D)
+	$(FUZZ_CC) -O2 $(HOST_CFLAGS) -DTARGET_$* -c -o $@ $<
 $(ATTACK)/parse $(ATTACK)/whole: $(ATTACK)/%: $(ATTACK)/target-%.o $(HARNESS) $(ATTACK)/compiler/onnxcc
 	$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(FUZZ_OBJECTS) $(LIBS)
+$(ATTACK)/plain-parse $(ATTACK)/plain-whole: $(ATTACK)/plain-%: $(ATTACK)/target-%.o $(HARNESS) $(B)/onnxcc
+	$(FUZZ_CC) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(filter-out $(B)/main.o,$(OBJECTS)) $(HOST_KERNELS) $(PB) $(LIBS)
 .PHONY: test-attack fuzz FORCE

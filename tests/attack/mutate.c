@@ -264,7 +264,7 @@ static bool change_packed(void)
         Field *f = some_field();
         if (!f || !f->row || f->row->kind != 'n' || f->wire != 2 || !f->n || f->n > LARGEST)
             continue;
-        uint8_t *to = take(f->n + 24), *at = to;
+        uint8_t *to = tree_alloc(f->n + 24), *at = to;
         const uint8_t *s = f->at, *end = s + f->n;
         uint64_t v;
         for (int k = below((int)f->n), how = below(6); to && s < end && varint(&s, end, &v); k--) {
@@ -290,7 +290,7 @@ static bool change_bytes(void)
         Field *f = some_field();
         if (!f || f->inside || f->wire == 0 || f->n > LARGEST)
             continue;
-        uint8_t *to = take(f->n + 16);
+        uint8_t *to = tree_alloc(f->n + 16);
         size_t n = f->n;
         if (!to)
             return false;
@@ -366,7 +366,7 @@ static bool add_entry(Message *t, const char *key, const char *value)
 {
     const size_t k = strlen(key), v = strlen(value);
     Field *f = add_field(t, t->n);
-    uint8_t *to = take(k + v + 4);
+    uint8_t *to = tree_alloc(k + v + 4);
     if (!f || !to)
         return false;
     *f = (Field){.number = 13, .row = row_of(TENSOR, 13)};

@@ -85,7 +85,7 @@ static void define(const Field *f)
 /* f becomes an unused name if it is empty or already defined. */
 static void define_anew(Field *f)
 {
-    char *s = take(16);
+    char *s = tree_alloc(16);
     if ((!f->n || known(f) || f->wire != 2) && s)
         become(f, s, (size_t)snprintf(s, 16, "fresh%d", n_fresh++));
     define(f);
@@ -267,7 +267,7 @@ static void repair_tensor(Message *t)
     if (!raw || !bits[type] || n > 1 << 15)
         return;
     const size_t bytes = (size_t)(n * bits[type] + 7) / 8;
-    uint8_t *to = raw->n == bytes ? NULL : take(bytes + 1);
+    uint8_t *to = raw->n == bytes ? NULL : tree_alloc(bytes + 1);
     for (size_t i = 0; to && i < bytes; i++)
         to[i] = raw->n ? raw->at[i % raw->n] : 0;
     if (to)

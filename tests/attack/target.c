@@ -215,6 +215,22 @@ static void keep_text(const Message *m, void *arg)
     said[n_said += t.n] = 0;
 }
 
+static bool ends(const char *path, const char *end)
+{
+    const size_t n = strlen(path), k = strlen(end);
+    return n >= k && !strcmp(path + n - k, end);
+}
+
+/* Checks the C file, the header and what is printed. */
+static void take_output(const char *path, const void *bytes, size_t n, void *arg)
+{
+    (void)arg;
+    if (ends(path, ".c") || ends(path, ".h"))
+        check_c(bytes, n);
+    else if (!strcmp(path, "-"))
+        check_shown(bytes, n);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     static bool begun;
@@ -226,6 +242,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     draws = XXH3_64bits(data, n);
     choose_options();
     say_to(keep_text, NULL);
+    output_to(take_output, NULL);
     const double start = seconds();
     const int code = error_catch(run, &(Input){data, n});
     check_shown(said, n_said);

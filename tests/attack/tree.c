@@ -59,7 +59,7 @@ static size_t used;
 Message *all[MAX_MESSAGES];
 int n_all;
 
-void *take(size_t n)
+void *tree_alloc(size_t n)
 {
     n = (n + 15) & ~(size_t)15;
     if (n > sizeof memory - used)
@@ -84,7 +84,7 @@ Field *add_field(Message *m, int where)
 {
     if (m->n == m->room) {
         int room = m->room ? 2 * m->room : 8;
-        Field *at = take(sizeof *at * (size_t)room);
+        Field *at = tree_alloc(sizeof *at * (size_t)room);
         if (!at)
             return NULL;
         if (m->n)
@@ -130,7 +130,7 @@ static bool read_field(Message *m, const uint8_t **s, const uint8_t *end, int de
 /* NULL: not a message, or too large. */
 static Message *read_message(int type, const uint8_t *s, size_t n, int depth)
 {
-    Message *m = take(sizeof *m);
+    Message *m = tree_alloc(sizeof *m);
     if (!m || n_all == MAX_MESSAGES)
         return NULL;
     *m = (Message){.type = type};
@@ -204,7 +204,7 @@ Message *read_file(const uint8_t *data, size_t n)
 {
     used = 0;
     n_all = 0;
-    uint8_t *copy = take(n + 1);
+    uint8_t *copy = tree_alloc(n + 1);
     if (!copy)
         return NULL;
     memcpy(copy, data, n);
