@@ -14,7 +14,8 @@ FUZZ_FILES ?= 2000
 test-attack: setup sanitized $(ATTACK)/plain-parse $(ATTACK)/plain-whole
 	@$(PYTHON) tests/operators/cases.py $(CACHE)/operators
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
-	@$(PYTHON) tests/attack/run.py $(B)/onnxcc $(B)/sanitized/onnxcc $(CACHE)/operators
+	@$(PYTHON) tests/attack/run.py $(B)/onnxcc $(B)/sanitized/onnxcc $(CACHE)/operators $(CACHE)/suite $(FUZZ_FILES) \
+		$(ATTACK)/plain-parse $(ATTACK)/plain-whole
 
 fuzz: setup
 	@$(MAKE) --no-print-directory -j$$(nproc) $(FUZZ:%=$(ATTACK)/%)
@@ -38,7 +39,7 @@ FUZZ_OBJECTS = $(filter-out %/main.o,$(OBJECTS:$(B)/%=$(ATTACK)/compiler/%)) \
 	$(KERNELS:%.h=$(ATTACK)/compiler/host/%.o) $(CODECS:$(B)/%=$(ATTACK)/compiler/%) $(ATTACK)/compiler/onnx.pb.o
 $(ATTACK)/target-%.o: tests/attack/target.c tests/attack/mutate.h $(B)/onnxcc
 	@mkdir -p $(@D)
-	$(FUZZ_CC) -O2 $(HOST_CFLAGS) -DTARGET_$* -c -o $@ $<
+	$(FUZZ_CC) -O2 -fsanitize-coverage=inline-8bit-counters,pc-table $(HOST_CFLAGS) -DTARGET_$* -c -o $@ $<
 $(ATTACK)/parse $(ATTACK)/whole: $(ATTACK)/%: $(ATTACK)/target-%.o $(HARNESS) $(ATTACK)/compiler/onnxcc
 	$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(FUZZ_OBJECTS) $(LIBS)
 $(ATTACK)/plain-parse $(ATTACK)/plain-whole: $(ATTACK)/plain-%: $(ATTACK)/target-%.o $(HARNESS) $(B)/onnxcc

@@ -1,10 +1,12 @@
 """Models that once broke the compiler, or could: the files of found/ with a compiler under sanitizers and with the ordinary one,
 the models of large.py with the ordinary one, the operators' cases under sanitizers. Each must be compiled, or refused with a
-message, within 10 seconds of processor time and 1 GB. Prints failures, then "attack: N passed, N failed".
+message, within 10 seconds of processor time and 1 GB. Each fuzzer mutates and takes FILES files. Prints failures, then
+"attack: N passed, N failed".
 
-usage: run.py ONNXCC SANITIZED OPERATORS"""
+usage: run.py ONNXCC SANITIZED OPERATORS SEEDS FILES FUZZER..."""
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -53,6 +55,18 @@ def check(onnxcc, fill, arguments, says, sanitized):
     return None
 
 
+def fuzz(fuzzer, seeds, files):
+    """What is wrong, or None."""
+    with tempfile.TemporaryDirectory() as folder:
+        for path in seeds:
+            shutil.copy(path, os.path.join(folder, path.parent.name))
+        done = subprocess.run([os.path.abspath(fuzzer), f"-runs={files}", "-seed=1", "-artifact_prefix=" + folder + os.sep, folder],
+                              cwd=folder, capture_output=True, text=True, errors="replace")
+    if done.returncode or f"Done {files} runs" not in done.stderr or not re.search(r"parsed: [1-9]", done.stderr):
+        return f"exit {done.returncode}: {done.stderr[-400:]}"
+    return None
+
+
 def main():
     if sys.argv[1] == "--write":
         pathlib.Path(sys.argv[3]).write_bytes(LARGE[sys.argv[2]][0]())
@@ -63,6 +77,8 @@ def main():
         todo += [(f.name, lambda f=f, o=o: check(o, lambda p: shutil.copy(f, p), [], "?", o == sanitized)) for o in (onnxcc, sanitized)]
     todo += [(f.parent.name, lambda f=f: check(sanitized, lambda p: os.symlink(f, p), ["--quiet", "--report=json"], "?", True))
              for f in sorted(pathlib.Path(sys.argv[3]).resolve().rglob("model.onnx"))]
+    small = [f for f in sorted(pathlib.Path(sys.argv[4]).glob("*/*/model.onnx")) if f.stat().st_size <= 4096][::20]
+    todo += [(os.path.basename(f), lambda f=f: fuzz(f, small, sys.argv[5])) for f in sys.argv[6:]]
     failed = 0
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for (name, _), wrong in zip(todo, pool.map(lambda t: t[1](), todo)):
