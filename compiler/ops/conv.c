@@ -344,6 +344,13 @@ static Dim reach(const Windows *w, int a, Dim windows)
     return dim_add(dim_mul(dim_sub(windows, D(1)), D(w->stride[a])), D((w->kernel[a] - 1) * w->dilation[a] + 1));
 }
 
+/* Kernels point into the scratch even where there are no channels to copy. */
+static void bind_padded(Node *n, const Conv *c, Dim bytes)
+{
+    if (c->w.padded)
+        bind_scratch(n, c->cin > 0 ? bytes : D(sizeof(float)));
+}
+
 static void bind_panels(Node *n, Conv c)
 {
     enum { SMALL = 16 << 10 }; /* bytes: up to here, padding the whole image is cheap */
@@ -365,8 +372,7 @@ static void bind_panels(Node *n, Conv c)
               .w_panel = D(c.splat ? 0 : k * TILE_PANEL), .w_group = D(c.splat ? 0 : panels * k * TILE_PANEL),
               .columns = D(p.columns), .taps = D(p.taps), .depth = D(p.depth), .whole = D(all), .lo = -__builtin_inf(),
               .hi = __builtin_inf());
-    if (w->padded)
-        bind_scratch(n, all ? whole : patch);
+    bind_padded(n, &c, all ? whole : patch);
     if (w->padded && !all)
         n->call.scratch_pitch = dim_div(patch, D(c.group * c.cin));
 }
@@ -428,8 +434,7 @@ static void bind_transposed(Node *n, Conv c)
     BIND_ARGS(n, conv_transpose, F32, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), out(n, 0)), CONV_FIELDS(c),
               .w_k = D(c.splat ? 0 : TILE_PANEL), .columns = D(conv_passes(&part).columns), .even = even,
               .lo = -__builtin_inf(), .hi = __builtin_inf());
-    if (c.w.padded)
-        bind_scratch(n, patch);
+    bind_padded(n, &c, patch);
 }
 
 /* Makes c, a transposed convolution, the equal plain one; its weights are packed with the taps in reverse order. False:

@@ -61,6 +61,7 @@ class Cases:
         self.count = 0
 
     def write(self, name, model, inputs, outputs, **tolerances):
+        assert f"own_{name}".isidentifier(), name   # the prefix of its C
         write_test(os.path.join(self.folder, f"own_{name}"), model, inputs, outputs, **tolerances)
         self.count += 1
 

@@ -164,6 +164,13 @@ def add_empty(c):
     c.add("empty_where", "Where", [np.zeros((0, 1), bool), f(1, 2), f(3, 4)], version=16, by=[np.zeros((0, 2), F32)])
     images = np.zeros((0, 2, 4, 4), F32)
     c.add("empty_conv", "Conv", [images, np.ones((3, 2, 3, 3), F32)], version=11, consts=(1,), by=[np.zeros((0, 3, 2, 2), F32)])
+    no_channels, bias = np.zeros((1, 0, 2, 3), F32), f(1, -2)
+    for pads, size in ([0, 0, 0, 0], (1, 2)), ([1, 2, 0, 3], (2, 7)):
+        for consts in (), (1, 2):
+            c.add(f"no_channels_conv_{size[0]}_{len(consts)}", "Conv", [no_channels, np.zeros((2, 0, 2, 2), F32), bias], {"pads": pads},
+                  version=11, consts=consts, by=[np.broadcast_to(bias.reshape(1, 2, 1, 1), (1, 2, *size)).copy()])
+    c.add("no_channels_conv_transpose", "ConvTranspose", [no_channels, np.zeros((0, 2, 2, 2), F32), bias], version=11,
+          by=[np.broadcast_to(bias.reshape(1, 2, 1, 1), (1, 2, 3, 4)).copy()])
     c.add("empty_pool", "MaxPool", [images], {"kernel_shape": [2, 2]}, version=12, by=[np.zeros((0, 2, 3, 3), F32)])
     c.add("empty_global_pool", "GlobalAveragePool", [images], version=1, by=[np.zeros((0, 2, 1, 1), F32)])
     c.add("empty_norm", "LayerNormalization", [none, f(1, 1, 1)], version=17, by=[none])

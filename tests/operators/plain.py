@@ -51,7 +51,8 @@ def add_same(c):
     for upper in 0, 1:
         for k in None, -1, 2:
             inputs = [normal(2, 4, 5), np.array(k)] if k is not None else [normal(2, 4, 5)]
-            add(c, f"trilu_{upper}_{k}", "Trilu", inputs, {"upper": upper}, consts=(1,), sizes=[("b", "n", "m"), None] if k == 2 else None)
+            add(c, f"trilu_{upper}_{k}".replace("-", "minus"), "Trilu", inputs, {"upper": upper}, consts=(1,),
+                sizes=[("b", "n", "m"), None] if k == 2 else None)
     add(c, "sample", "SampleOp", [x])
     at = rng.integers(0, 2, (3, 2))
     add(c, "embedding", "TorchEmbedding", [x, at, np.array(1)], by=[x[at]])
