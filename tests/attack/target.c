@@ -201,14 +201,14 @@ static _Noreturn void found(const char *what, const char *said)
 
 /* The messages of this run; not in the pool, where the release of a mark would free a text that has grown since. */
 static char *said;
-static size_t n_said;
+static size_t n_said, room_said;
 
 static void keep_text(const Message *m, void *arg)
 {
     (void)arg;
     Text t = {0};
     error_text(&t, m);
-    if (!(said = realloc(said, n_said + t.n + 1)))
+    if (n_said + t.n >= room_said && !(said = realloc(said, room_said = 2 * (n_said + t.n + 1))))
         abort();
     if (t.n)
         memcpy(said + n_said, t.s, t.n);
