@@ -312,6 +312,57 @@ static void causal_conv_expand(Node *n)
     expand_done(n);
 }
 
+/* ---- LinearAttention: of the standard, and fewer heads of queries or keys than of values --------------------------- */
+
+/* Input i, (batch, tokens, heads * size), with each head `times` times in a row. */
+static Value *repeated_heads(Node *n, int i, Dim size, Dim times)
+{
+    Shape x = in_shape(n, i);
+    if (dim_is(times, 1))
+        return in(n, i);
+    Dim heads = dim_div(x.dim[2], size);
+    Value *v = make_reshape(n, in(n, i), 5, (Dim[]){x.dim[0], x.dim[1], heads, D(1), size});
+    v = make(n, "Expand", 2, v, make_dims(n, 5, (Dim[]){x.dim[0], x.dim[1], heads, times, size}));
+    return make_reshape(n, v, 3, (Dim[]){x.dim[0], x.dim[1], dim_mul(x.dim[2], times)});
+}
+
+static void linear_attention_expand(Node *n)
+{
+    int64_t q_heads = attr_int(n, "q_num_heads"), kv_heads = attr_int(n, "kv_num_heads");
+    Shape q = in_shape(n, 0), k = in_shape(n, 1);
+    if (q_heads < 1 || kv_heads < 1 || (q_heads % kv_heads && kv_heads % q_heads)) {
+        node_error(n, "neither of q_num_heads, %lld, and kv_num_heads, %lld, is a multiple of the other",
+                   (long long)q_heads, (long long)kv_heads);
+        return;
+    }
+    if (attr_int(n, "state_window")) {
+        node_error(n, "state_window is %lld: only 0 is supported", (long long)attr_int(n, "state_window"));
+        return;
+    }
+    if (q.rank != 3 || k.rank != 3) {
+        node_error(n, "the queries %s and keys %s must have 3 dimensions", shape_text(q), shape_text(k));
+        return;
+    }
+    Dim size = dim_div(q.dim[2], D(q_heads)), all = dim_mul(D(kv_heads), size);
+    if (!require_dim(n, "elements of the queries in equal heads", dim_mul(D(q_heads), size), q.dim[2]) ||
+        !require_dim(n, "elements of a head", dim_max(size, D(1)), size) ||
+        !require_dim(n, "elements of the keys", dim_max(k.dim[2], D(1)), k.dim[2]))
+        return;
+    Dim shared = dim_div(all, k.dim[2]);
+    if (!require_dim(n, "elements of the keys, times the heads that share them", dim_mul(shared, k.dim[2]), all))
+        return;
+    Value *args[] = {repeated_heads(n, 0, size, D(kv_heads > q_heads ? kv_heads / q_heads : 1)),
+                     repeated_heads(n, 1, size, shared), in(n, 2), in(n, 3), in(n, 4), in(n, 5)};
+    Node *m = make_node(n, "LinearAttention", 6, args, 2);
+    attr_set_int(m, "q_num_heads", kv_heads > q_heads ? kv_heads : q_heads);
+    attr_set_int(m, "kv_num_heads", kv_heads);
+    attr_set_float(m, "scale", attr_float(n, "scale"));
+    attr_set_string(m, "update_rule", attr_string(n, "update_rule"));
+    replace_out(n, 0, m->out[0]);
+    replace_out(n, 1, m->out[1]);
+    expand_done(n);
+}
+
 /* ---- schemas ----------------------------------------------------------------------------------------------------- */
 
 #define TYPES "T=float|float16|bfloat16"
@@ -330,6 +381,11 @@ static const Op microsoft_gate_ops[] = {
      "num_branches:int=0", .expand = post_mix_expand, MICROSOFT},
     {"LinearAttentionGate", 1, "a:T dt_bias:TF decay_scale:TF b?:T -> decay:T beta?:T", TYPES " TF=float", "",
      .expand = attention_gate_expand, MICROSOFT},
+    {"LinearAttention", 1, "query:T key:T value:T past_state?:S decay?:T beta?:T -> output:T present_state:S",
+     TYPES " S=float|float16|bfloat16",
+     "chunk_size:int=64 kv_num_heads:int q_num_heads:int scale:float=0 state_window:int=0 "
+     "update_rule:string=gated_delta",
+     .expand = linear_attention_expand, .limit = "no state_window", MICROSOFT},
     {"EngramGate", 1,
      "key:T query:T value:T key_norm_scale:T query_norm_scale:T conv_norm_scale?:T -> output:T gated_value_normed?:T",
      TYPES, "epsilon:float=1e-5", .expand = engram_expand, MICROSOFT},

@@ -17,9 +17,9 @@ CONVERTERS_EVERY ?= 100
 test-converters: setup $(EXPORTED)
 	$(call run-exported,converters,exporters,$(CONVERTERS),$(CONVERTERS_EVERY))
 
-# Layers and functions of PyTorch, networks of transformers and of torchvision, by both of PyTorch's exporters, which need 6 GB of
+# Layers and functions of PyTorch, networks of transformers, torchvision, timm and diffusers, and Keras on PyTorch, by both of PyTorch's exporters, which need 6 GB of
 # packages. One of EXPORTERS_EVERY as C.
-EXPORTERS = modules language images
+EXPORTERS = modules language images timm_images keras_layers diffusion
 EXPORTERS_EVERY ?= 10
 test-exporters: setup $(EXPORTED)
 	$(call run-exported,exporters,pytorch,$(EXPORTERS),$(EXPORTERS_EVERY))

@@ -1,6 +1,8 @@
 """Gates, streams and convolutions over time of com.microsoft, compared with ONNX Runtime; biases by position, which its CPU provider
 lacks, compared with their definitions."""
 
+import itertools
+
 import numpy as np
 
 MICROSOFT = "com.microsoft"
@@ -20,7 +22,7 @@ def half(*inputs):
 
 
 def add_gates(c):
-    for f in add_branches, add_simple, add_engrams, add_convolutions, add_positions, add_experts:
+    for f in add_branches, add_simple, add_linear, add_engrams, add_convolutions, add_positions, add_experts, add_quantised_experts:
         f(c)
 
 
@@ -74,6 +76,24 @@ def add_simple(c):
         add(c, f"decay_{given}", "LinearAttentionGate", inputs, outputs=1 + given, sizes=[rows, None, None, rows][:3 + given])
         inputs[0], inputs[3:] = inputs[0].astype(np.float16), half(*inputs[3:])
         add(c, f"decay_{given}_half", "LinearAttentionGate", inputs, outputs=1 + given)
+
+
+def add_linear(c):
+    """Heads of queries, keys and values: as many; keys and values, or queries, or queries and keys that several share."""
+    for (q, k, v), (name, decays, corrects) in itertools.product(
+            ((2, 2, 2), (4, 2, 2), (2, 2, 4), (4, 1, 2), (1, 2, 4)),
+            (("linear", 0, 0), ("gated", 1, 0), ("gated", 8, 0), ("delta", 0, 1), ("delta", 0, 9), ("gated_delta", 8, 1))):
+        keys = normal(2, 5, k, 8)
+        keys /= np.linalg.norm(keys, axis=3, keepdims=True)
+        inputs = [normal(2, 5, q * 8), keys.reshape(2, 5, k * 8), normal(2, 5, v * 3), normal(2, v, 8, 3),
+                  -abs(normal(2, 5, v * decays)) if decays else None, abs(normal(2, 5, 1 if corrects == 1 else v)) / 2 if corrects else None]
+        inputs[3] = None if (decays, corrects) == (8, 1) else inputs[3]
+        attrs = {"q_num_heads": q, "kv_num_heads": v, "update_rule": name, "scale": 0.3 if decays else 0.0}
+        rows = [("n", "t", None), ("n", "t", None), ("n", "t", None), ("n", None, None, None), ("n", "t", None), ("n", "t", None)]
+        add(c, f"linear_{q}{k}{v}_{name}_{decays}{corrects}", "LinearAttention", inputs, attrs, outputs=2, sizes=rows if k == 2 else None)
+        if k == 2:
+            add(c, f"linear_{q}{k}{v}_{name}_{decays}{corrects}_half", "LinearAttention",
+                [x if x is None else x.astype(np.float16) for x in inputs], attrs, outputs=2)
 
 
 def add_engrams(c):
@@ -185,3 +205,61 @@ def add_experts(c):
             by=experts(x, router, w1, b1, w2, lambda h, e, r: gated(h, w3[e] @ r + b3[e]), 2))
     add(c, "experts_silu_third", "MoE", [x, router, w1, b1, w2, None, w3, b3], {"k": 2, "activation_type": "silu"},
         by=experts(x, router, w1, b1, w2, lambda h, e, r: silu(h) * (w3[e] @ r + b3[e]), 2))
+
+
+def packed(codes, bits):
+    """Codes of so many bits along the last axis, in bytes from the low bits up."""
+    each = 8 // bits
+    codes = np.concatenate([codes, np.zeros((*codes.shape[:-1], -codes.shape[-1] % each), np.uint8)], -1)
+    return sum(codes[..., i::each] << bits * i for i in range(each)).astype(np.uint8)
+
+
+def mixed(x, router, weights, normalise, k, w, bias, gates):
+    """The mixture of the k experts with the highest router values, weighted by their softmax, or by `weights`."""
+    y = np.zeros(x.shape)
+    for t, row in enumerate(x):
+        best = np.argsort(-router[t])[:k]
+        p = np.exp(router[t][best] - router[t].max()) if weights is None else weights[t][best]
+        p = p / p.sum() if normalise or weights is None else p
+        for e, part in zip(best, p):
+            y[t] += part * (w[1][e] @ gates(w[0][e] @ row + bias[0][e]) + bias[1][e])
+    return y
+
+
+def add_quantised_experts(c):
+    """Scales and zero points for each row, or for blocks of a row. Constant weights of 8 bits in blocks are no case for ONNX Runtime, which
+    then rounds activations to 8 bits."""
+    rows, count, size, inner = 6, 4, 32, 32
+
+    def layer(n, k, bits, block, zeros, kind):
+        blocks = (k // block,) if block else ()
+        codes, zero = (rng.integers(0, 1 << bits, (count, *s)).astype(np.uint8) for s in ((n, k), (n, *blocks)))
+        scales, bias = ((rng.random((count, n, *blocks)) / 5 + .05) / 2 ** bits).astype(kind), normal(count, n).astype(kind)
+        whole = [a.reshape(count, n, -1, 1).astype(float) for a in (scales, zero if zeros else np.full(zero.shape, 1 << bits - 1))]
+        w = (codes.reshape(count, n, whole[0].shape[2], -1) - whole[1]) * whole[0]
+        return packed(codes, bits), scales, bias, packed(zero, bits) if zeros else None, w.reshape(count, n, k)
+
+    def gated(h):
+        return np.minimum(h[::2], 2) / (1 + np.exp(-1.7 * np.minimum(h[::2], 2))) * (np.clip(h[1::2], -2, 2) + 1)
+
+    for i, (bits, block, zeros, activation, kind) in enumerate(itertools.product(
+            (2, 4, 8), (0, 16, 32), (0, 1), ("silu", "swiglu"), (np.float32, np.float16))):
+        fused = activation == "swiglu"
+        w1, s1, b1, z1, all1 = layer(inner * (1 + fused), size, bits, block, zeros, kind)
+        w2, s2, b2, z2, all2 = layer(size, inner, bits, block, zeros, kind)
+        x, router, weights = (normal(rows, n).astype(kind) for n in (size, count, count))
+        inputs = [x, router, w1, s1, b1 if i % 3 else None, w2, s2, b2 if i % 3 else None, None, None, None, z1, z2, None,
+                  abs(weights) if i % 5 == 0 else None]
+        attrs = {"k": 1 + i % 3, "activation_type": activation, "expert_weight_bits": bits, "normalize_routing_weights": i % 2, "swiglu_fusion": int(fused),
+                 **({"block_size": block} if block else {}), **({"activation_alpha": 1.7, "activation_beta": 1.0, "swiglu_limit": 2.0} if fused else {})}
+        double = [x if x is None else x.astype(float) for x in (x, router, inputs[14])]
+        y = mixed(*double, i % 2, attrs["k"], (all1, all2), (b1 * (i % 3 > 0), b2 * (i % 3 > 0)), gated if fused else silu)
+        by = "runtime" if kind == np.float32 and not (bits == 8 and block and i % 4) else [y.astype(kind)]
+        add(c, f"quantised_experts_{bits}_{block}_{zeros}_{activation}_{kind.__name__}", "QMoE", inputs, attrs, by=by,
+            consts=tuple(j for j in range(2, 14) if inputs[j] is not None) if i % 4 else (),
+            sizes=[("n", None), ("n", None), *[None] * 12, ("n", None)] if i % 4 == 3 else None)
+    for kind in "relu", "gelu", "identity":
+        w1, s1, b1, *_ = layer(inner, size, 4, 0, 0, np.float32)
+        w2, s2, b2, *_ = layer(size, inner, 4, 0, 0, np.float32)
+        add(c, f"quantised_experts_{kind}", "QMoE", [normal(2, 3, size), normal(6, count), w1, s1, b1, w2, s2, b2], {"k": 2, "activation_type": kind},
+            consts=(2, 3, 4, 5, 6, 7))
