@@ -174,8 +174,7 @@ static Value *read_weights(Node *n, int w, int zero, int64_t bits, int64_t block
         z = make_reshape(n, block ? codes_of(n, zero, bits, all, blocks) : codes_of(n, zero, bits, experts, rows), 3,
                          by_block.dim);
     Value *v = make_reshape(n, codes_of(n, w, bits, all, k), 3, (Dim[]){D(all), D(blocks), D(k / blocks)});
-    v = make(n, "Mul", 2, make(n, "Sub", 2, v, z),
-             make_reshape(n, make_cast(n, in(n, w + 1), F32), 3, by_block.dim));
+    v = make(n, "Mul", 2, make(n, "Sub", 2, v, z), make_reshape(n, make_cast(n, in(n, w + 1), F32), 3, by_block.dim));
     *shape = shape_list(3, codes.dim[0], codes.dim[1], D(k));
     return make_reshape(n, v, 3, shape->dim);
 }
@@ -183,7 +182,8 @@ static Value *read_weights(Node *n, int w, int zero, int64_t bits, int64_t block
 /* The k experts with the highest values, and their softmax, or router_weights, as weights of their results. */
 static void qmoe_expand(Node *n)
 {
-    int64_t bits = attr_int(n, "expert_weight_bits"), block = attr_is_given(n, "block_size") ? attr_int(n, "block_size") : 0;
+    int64_t bits = attr_int(n, "expert_weight_bits"),
+            block = attr_is_given(n, "block_size") ? attr_int(n, "block_size") : 0;
     if (!attr_is(n, "quant_type", "int") || attr_int(n, "weights_prepacked") > 0) {
         node_error(n, "quant_type is \"%s\", weights_prepacked %lld: only integers in their plain layout are supported",
                    attr_string(n, "quant_type"), (long long)attr_int(n, "weights_prepacked"));
@@ -230,7 +230,7 @@ static const Op experts_ops[] = {
      "accuracy_level:int=0 activation_alpha:float=1.0 activation_beta:float=0.0 activation_type:string=relu block_size:int? "
      "expert_weight_bits:int=4 k:int=1 normalize_routing_weights:int=0 quant_type:string=int swiglu_fusion:int=0 "
      "swiglu_limit:float? use_sparse_mixer:int=0 weights_prepacked:int=-1",
-     .expand = qmoe_expand, .limit = "quant_type \"int\", of one number of bits; no use_sparse_mixer", MICROSOFT},
+     .expand = qmoe_expand, .limit = "only integers of one number of bits; no use_sparse_mixer", MICROSOFT},
     {"Experts", 1, "x:T w:T at:int64 bias?:T -> y:T", "T=float|float16|bfloat16", "", .infer = experts_infer,
      .bind = experts_bind, .domain = "onnxcc"},
 };

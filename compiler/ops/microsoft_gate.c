@@ -352,7 +352,11 @@ static void linear_attention_expand(Node *n)
     if (!require_dim(n, "elements of the keys, times the heads that share them", dim_mul(shared, k.dim[2]), all))
         return;
     Value *args[] = {repeated_heads(n, 0, size, D(kv_heads > q_heads ? kv_heads / q_heads : 1)),
-                     repeated_heads(n, 1, size, shared), in(n, 2), in(n, 3), in(n, 4), in(n, 5)};
+                     repeated_heads(n, 1, size, shared),
+                     in(n, 2),
+                     in(n, 3),
+                     in(n, 4),
+                     in(n, 5)};
     Node *m = make_node(n, "LinearAttention", 6, args, 2);
     attr_set_int(m, "q_num_heads", kv_heads > q_heads ? kv_heads : q_heads);
     attr_set_int(m, "kv_num_heads", kv_heads);

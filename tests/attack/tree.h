@@ -44,7 +44,7 @@ extern int n_all;
 
 Message *read_file(const uint8_t *data, size_t n);           /* NULL: not an ONNX file, or too large */
 size_t write_file(Message *model, uint8_t *to, size_t room); /* 0: there is no room */
-void *tree_alloc(size_t n);                                        /* memory until the next file is read; or NULL */
+void *tree_alloc(size_t n);                                  /* memory until the next file is read; or NULL */
 Field *add_field(Message *m, int where);                     /* empty; or NULL */
 bool varint(const uint8_t **s, const uint8_t *end, uint64_t *v);
 uint8_t *put_varint(uint8_t *to, uint64_t v);

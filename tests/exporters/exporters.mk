@@ -6,7 +6,7 @@ define run-exported
 	@tests/exporters/setup $(CACHE) $(2)
 	@OMP_NUM_THREADS=1 PYTHONPATH=tests:tests/models $(CACHE)/$(2)-venv/bin/python tests/exporters/make.py $(CACHE)/$(1) $(3)
 	@mkdir -p $(SUITE)/$(1) && ln -sf ../call ../call-sanitized $(SUITE)/$(1)
-	@$(SUITE)/run --own $(1) --known tests/exporters/known.txt --build $(SUITE)/$(1) --include $(B)/include \
+	@$(SUITE)/run --own $(1) $(if $(filter exporters,$(1)),--incbin) --known tests/exporters/known.txt --build $(SUITE)/$(1) --include $(B)/include \
 		$(if $(T),-v,--every $(4) --turn $(OLD_TURN)) $(CACHE)/$(1) $(if $(T),'$(T)')
 endef
 
@@ -17,8 +17,8 @@ CONVERTERS_EVERY ?= 100
 test-converters: setup $(EXPORTED)
 	$(call run-exported,converters,exporters,$(CONVERTERS),$(CONVERTERS_EVERY))
 
-# Layers and functions of PyTorch, networks of transformers, torchvision, timm and diffusers, and Keras on PyTorch, by both of PyTorch's exporters, which need 6 GB of
-# packages. One of EXPORTERS_EVERY as C.
+# Layers and functions of PyTorch, networks of transformers, torchvision, timm and diffusers by both of PyTorch's exporters, and layers
+# and networks of Keras; they need 7 GB of packages. One of EXPORTERS_EVERY as C.
 EXPORTERS = modules language images timm_images keras_layers diffusion
 EXPORTERS_EVERY ?= 10
 test-exporters: setup $(EXPORTED)

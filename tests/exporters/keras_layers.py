@@ -19,7 +19,8 @@ IMAGE, SEQUENCE, VECTOR = (12, 10, 4), (7, 6), (8,)
 LAYERS = [
     ("dense", lambda: L.Dense(5, activation="relu"), VECTOR), ("dense_gelu", lambda: L.Dense(5, activation="gelu"), VECTOR),
     ("dense_sequence", lambda: L.Dense(5, activation="softmax"), SEQUENCE),
-    ("conv_1d", lambda: L.Conv1D(5, 3, padding="causal", dilation_rate=2), SEQUENCE), ("conv_1d_same", lambda: L.Conv1D(5, 4, padding="same", strides=2), SEQUENCE),
+    ("conv_1d", lambda: L.Conv1D(5, 3, padding="causal", dilation_rate=2), SEQUENCE),
+    ("conv_1d_same", lambda: L.Conv1D(5, 4, padding="same", strides=2), SEQUENCE),
     ("conv", lambda: L.Conv2D(5, 3), IMAGE), ("conv_same", lambda: L.Conv2D(6, 3, strides=2, padding="same", groups=2), IMAGE),
     ("conv_dilated", lambda: L.Conv2D(5, 3, dilation_rate=2, padding="same"), IMAGE),
     ("conv_depthwise", lambda: L.DepthwiseConv2D(3, padding="same", depth_multiplier=2), IMAGE),
@@ -39,13 +40,16 @@ LAYERS = [
     ("prelu", lambda: L.PReLU(shared_axes=[1, 2]), IMAGE), ("leaky_relu", lambda: L.LeakyReLU(.2), VECTOR), ("elu", lambda: L.ELU(.7), VECTOR),
     ("relu_limited", lambda: L.ReLU(max_value=1., negative_slope=.1, threshold=.2), VECTOR), ("softmax", lambda: L.Softmax(axis=1), SEQUENCE),
     ("flatten", lambda: L.Flatten(), IMAGE), ("reshape", lambda: L.Reshape((-1, 8)), IMAGE), ("permute", lambda: L.Permute((2, 1)), SEQUENCE),
-    ("repeat", lambda: L.RepeatVector(3), VECTOR), ("pad", lambda: L.ZeroPadding2D(((1, 2), (0, 3))), IMAGE), ("crop", lambda: L.Cropping2D(((1, 2), (0, 3))), IMAGE),
+    ("repeat", lambda: L.RepeatVector(3), VECTOR),
+    ("pad", lambda: L.ZeroPadding2D(((1, 2), (0, 3))), IMAGE),
+    ("crop", lambda: L.Cropping2D(((1, 2), (0, 3))), IMAGE),
     ("upsample", lambda: L.UpSampling2D(2), IMAGE), ("upsample_bilinear", lambda: L.UpSampling2D(2, interpolation="bilinear"), IMAGE),
-    ("resize", lambda: L.Resizing(9, 15), IMAGE), ("rescale", lambda: L.Rescaling(1 / 127.5, offset=-1), IMAGE), ("center_crop", lambda: L.CenterCrop(8, 6), IMAGE),
+    ("resize", lambda: L.Resizing(9, 15), IMAGE), ("rescale", lambda: L.Rescaling(1 / 127.5, offset=-1), IMAGE),
+    ("center_crop", lambda: L.CenterCrop(8, 6), IMAGE),
     ("normalise", lambda: L.Normalization(mean=[.1, .2, .3, .4], variance=[1., 2., 3., 4.]), IMAGE),
     *((f"activation_{a}", lambda a=a: L.Activation(a), VECTOR)
       for a in ("relu6", "sigmoid", "tanh", "selu", "silu", "softplus", "softsign", "hard_sigmoid", "hard_silu", "mish", "exponential", "log_softmax",
-                "celu", "glu", "hard_tanh", "hard_shrink", "tanh_shrink", "soft_shrink", "sparse_plus", "squareplus", "threshold", "sparse_sigmoid", "sparsemax")),
+                "celu", "glu", "hard_tanh", "hard_shrink", "tanh_shrink", "soft_shrink", "sparse_plus", "squareplus", "sparse_sigmoid", "sparsemax")),
 ]
 
 
@@ -56,7 +60,7 @@ def one_layer(layer, shape):
 def attention(kind):
     x = keras.Input(SEQUENCE)
     if kind == "grouped":
-        y = L.GroupedQueryAttention(4, 4, 2)(x, x)
+        y = L.GroupQueryAttention(4, 4, 2)(x, x)
     elif kind == "additive":
         y = L.AdditiveAttention()([x, x])
     elif kind == "dot":
@@ -96,7 +100,7 @@ NETWORKS = [(f"attention_{k}", lambda k=k: attention(k)) for k in ("plain", "cau
 ] + [(name.lower(), lambda n=name, a=arguments: getattr(applications, n)(weights=None, input_shape=(size, size, 3), classes=10, **a))
      for name, size, arguments in (("MobileNet", 32, {"alpha": .25}), ("MobileNetV2", 32, {"alpha": .35}), ("MobileNetV3Small", 32, {"minimalistic": False}),
                                    ("EfficientNetB0", 32, {}), ("EfficientNetV2B0", 32, {}), ("DenseNet121", 32, {}), ("ResNet50", 32, {}),
-                                   ("ResNet50V2", 32, {}), ("NASNetMobile", 32, {}), ("Xception", 71, {}), ("InceptionV3", 75, {}))]
+                                   ("ResNet50V2", 32, {}), ("Xception", 71, {}), ("InceptionV3", 75, {}))]
 
 
 def batch_of(model, batch):

@@ -274,6 +274,19 @@ def linear_attention_gate(c):
                 by=lambda a, bias, scale, b: [scale * np.log1p(np.exp(a + bias)), 1 / (1 + np.exp(-b))])
 
 
+@calls("LinearAttention", domain=MICROSOFT)
+def linear_attention(c):
+    """Two heads of values for one of queries and keys."""
+    def by(q, k, v, state):
+        y = np.zeros((2, 2, 2))
+        for t in range(2):
+            state = state + k[0, t, :, None] * v[0, t].reshape(2, 1, 2)
+            y[t] = q[0, t] @ state / 2
+        return [y.reshape(1, 2, 4), state]
+    inputs = [c.x("T", 1, 2, 4, low=-1, high=1), c.x("T", 1, 2, 4, low=-1, high=1, at=1), c.x("T", 1, 2, 4, at=2), c.x("S", 1, 2, 4, 2)]
+    return Call(inputs, {"update_rule": "linear", "q_num_heads": 1, "kv_num_heads": 2}, outputs=2, by=by)
+
+
 @calls("EngramGate", domain=MICROSOFT)
 def engram_gate(c):
     def by(key, query, value, ks, qs, vs):
@@ -314,6 +327,18 @@ def mixture_of_experts(c):
         p = np.exp(router) / np.exp(router).sum(1, keepdims=True)
         return [np.stack([p[t].max() * w2[p[t].argmax()] @ np.maximum((w1 @ v + b1)[p[t].argmax()], 0) for t, v in enumerate(x)])]
     return Call([c.x("T", 2, 2), c.x("T", 2, 3, at=1), c.x("T", 3, 2, 2), c.x("T", 3, 2), c.x("T", 3, 2, 2, at=1)], by=by)
+
+
+@calls("QMoE", domain=MICROSOFT)
+def mixture_of_quantised_experts(c):
+    """The codes 7 to 10 are the numbers -1 to 2."""
+    codes = [np.full((3, 2, 1), 0x89, np.uint8), np.full((3, 2, 1), 0xA7, np.uint8)]
+
+    def by(x, router, _, s1, b1, __, s2):
+        best = router.argmax(1)
+        rows = [s1[e] * (v @ [1, 0]) + b1[e] for e, v in zip(best, x)]
+        return [np.stack([s2[e] * (np.maximum(h, 0) @ [-1, 2]) for e, h in zip(best, rows)])]
+    return Call([c.x("T", 2, 2), c.x("T", 2, 3, at=1), codes[0], c.x("S", 3, 2), c.x("T", 3, 2), codes[1], c.x("S", 3, 2, at=1)], by=by)
 
 
 # ---- in blocks of 8 channels ------------------------------------------------------------------------------------------------
