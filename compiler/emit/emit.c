@@ -251,9 +251,10 @@ static void fill_profile_c(Text *t, Writer *w) { fill_profile(t, w, "profile.c.i
 
 static void fill_include(Text *t, Writer *w)
 {
-    if (opt()->single) /* the comment is the file's, too */
-        text_put(t, "%s", target_is_plain(opt()->target) ? w->header.s : strstr(w->header.s, "#ifndef"));
-    else
+    if (opt()->single) { /* the comment is the file's, too; names in it may hold any text but its end */
+        const char *const guard = strstr(strstr(w->header.s, "*/"), "#ifndef");
+        text_put(t, "%s", target_is_plain(opt()->target) ? w->header.s : guard);
+    } else
         text_put(t, "#include \"%s\"\n", w->header_name);
 }
 

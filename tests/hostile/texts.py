@@ -5,6 +5,7 @@ TEXTS = [
     f"'{MARK}'", f"// {MARK} \\", f"/* {MARK}", f"/*/ {MARK}", f"*??/\n/ {MARK}", f"*\\\n/ {MARK} /*", f"/", f"*", "**", "//", "*/", "/*",
     f"%s%n%d {MARK}", f"${{{MARK}}} `{MARK}` $({MARK})", f"\0*/{MARK}", f"\x1b[2J\x1b]0;{MARK}\x07", f"\u202e{MARK}\u2066", f"\u0085{MARK}\u2028",
     f"é{MARK}ß", "\x7f\x08\t", f"<%:%> {MARK} ??< ??>", f"\\u002a/ {MARK}", f"__attribute__(({MARK}))", f"_Pragma(\"{MARK}\")", f"@BODY@ {MARK}",
+    f"#ifndef {MARK}", f"#ifdef {MARK}", f"#define {MARK}", f"#include {MARK}", f"#endif {MARK}", f"@KERNELS@ {MARK}", f"----{MARK}",
     f"{MARK}\n" * 3, "x" * 10000, f"*/ {MARK} /*" * 700, " ", ".", "/a/../b", "-", "0", "123", "_", "__", "a b", "a_b", "a-b", "A", "a", ""]
 BYTES = [b"\xff\xfe*/" + MARK.encode(), b"\xc0\xaf" + MARK.encode(), b"\xed\xa0\x80*/", b"\x80" * 9, b"\xf4\x90\x80\x80" + MARK.encode()]
 PLACE = "\x01PLACE%05d\x02"     # stands for bytes that protobuf's classes refuse; replaced in the file
