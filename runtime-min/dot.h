@@ -168,6 +168,21 @@ RT_INLINE dot_sums dot_add(dot_sums c, dot_pairs a, dot_pairs b)
 #endif
 }
 
+/* *c += a.v, *d += a.w, as dot_add. AVX-512 without VNNI has both products before both sums, which is up to a tenth
+ * faster on processors that issue them to fixed pipes; clang keeps that order only where it must. */
+RT_INLINE void dot_add_two(dot_sums *c, dot_sums *d, dot_pairs a, dot_pairs v, dot_pairs w)
+{
+#if DOT == 16 && defined __clang__ && !defined __AVX512VNNI__
+    __m512i p = _mm512_madd_epi16((__m512i)a, (__m512i)v), q = _mm512_madd_epi16((__m512i)a, (__m512i)w);
+    __asm__("" : "+v"(p), "+v"(q));
+    *c = dot_plus(*c, (dot_sums)p);
+    *d = dot_plus(*d, (dot_sums)q);
+#else
+    *c = dot_add(*c, a, v);
+    *d = dot_add(*d, a, w);
+#endif
+}
+
 /* DOT integers of 8 bits. */
 #if DOT == 16
 RT_INLINE dot_sums dot_sums_of_i8(const i8 *p)

@@ -90,15 +90,16 @@ TILE void qtile_mac(dot_sums *c, const int R, const int V, const int apart, cons
         dot_pairs a;
 #define QTILE_STEP(r)                                                                                                  \
     if (R > r) {                                                                                                       \
-        at = (r < 3 ? x : r < 6 ? x3 : r < 9 ? x6 : r < 12 ? x9 : x12) + (l + r % 3 * step);                \
-        a = apart ? dot_load(at) : dot_spread(at);                                                     \
-        c[r * V] = dot_add(c[r * V], a, w0); \
+        at = (r < 3 ? x : r < 6 ? x3 : r < 9 ? x6 : r < 12 ? x9 : x12) + (l + r % 3 * step);                           \
+        a = apart ? dot_load(at) : dot_spread(at);                                                                     \
+        if (V == 1)                                                                                                    \
+            c[r * V] = dot_add(c[r * V], a, w0);                                                                       \
         if (V > 1)                                                                                                     \
-            c[r * V + 1] = dot_add(c[r * V + 1], a, w1); \
+            dot_add_two(&c[r * V], &c[r * V + 1], a, w0, w1);                                                          \
         if (V > 2)                                                                                                     \
-            c[r * V + 2] = dot_add(c[r * V + 2], a, w2); \
+            c[r * V + 2] = dot_add(c[r * V + 2], a, w2);                                                               \
         if (V > 3)                                                                                                     \
-            c[r * V + 3] = dot_add(c[r * V + 3], a, w3); \
+            c[r * V + 3] = dot_add(c[r * V + 3], a, w3);                                                               \
     }
         TILE_ALL_ROWS(QTILE_STEP)
 #undef QTILE_STEP

@@ -183,7 +183,7 @@ HELPER A FN(rnn_one)(A v, int act, A alpha, A beta)
 HELPER void FN(rnn_act)(A *v, int act, f32 alpha, f32 beta, f32 clip)
 {
     const A c = (A)clip;
-    A x[RNN_PANEL];
+    A x[RNN_PANEL] VEC_ALIGNED;
     for (int j = 0; j < RNN_PANEL; j++)
         x[j] = clip > 0 && v[j] > c ? c : clip > 0 && v[j] < -c ? -c : v[j];
     if (act == RNN_TANH)
@@ -274,7 +274,7 @@ HELPER void FN(lstm_cell)(A *v, A *c, const T *peephole, idx w, idx hidden, stru
     const int *const act = p.act + d * 3;
     const f32 *const alpha = p.alpha + d * 3, *const beta = p.beta + d * 3;
     A *const i = v, *const o = v + RNN_PANEL, *const f = v + 2 * RNN_PANEL, *const g = v + 3 * RNN_PANEL;
-    A peep[3 * RNN_PANEL], cell[RNN_PANEL];
+    A peep[3 * RNN_PANEL] VEC_ALIGNED, cell[RNN_PANEL] VEC_ALIGNED;
     FN(rnn_load)(peep, peephole, peephole ? w : 0, 3, hidden);
     for (idx j = 0; j < RNN_PANEL; j++)
         cell[j] = j < w ? c[j] : 0;
@@ -318,7 +318,7 @@ KERNEL void FN(lstm)(const T *restrict g, const T *restrict r, const i32 *restri
                 for (idx b = 0; b < p.batch; b++) {
                     const idx t = FN(rnn_time)(lengths, b, s, p.steps, p.reverse || d == 1), of = b * n + at;
                     const idx w = n - at < RNN_PANEL ? n - at : RNN_PANEL;
-                    A v[4 * RNN_PANEL];
+                    A v[4 * RNN_PANEL] VEC_ALIGNED;
                     if (t < 0) {
                         FN(rnn_store)(h + of, next + of, NULL, w);
                         continue;
@@ -445,7 +445,7 @@ HELPER void FN(gru_cell)(const T *g, const T *r, const T *bias, const A *h, A *n
     const int *const act = p.act + d * 2;
     const f32 *const alpha = p.alpha + d * 2, *const beta = p.beta + d * 2;
     const idx n = p.hidden;
-    A v[3 * RNN_PANEL], x[RNN_PANEL], old[RNN_PANEL];
+    A v[3 * RNN_PANEL] VEC_ALIGNED, x[RNN_PANEL] VEC_ALIGNED, old[RNN_PANEL] VEC_ALIGNED;
     A *const z = v, *const rr = v + RNN_PANEL, *const hh = v + 2 * RNN_PANEL;
     r += at * 3 * n;
     FN(rnn_load)(v, g + at, w, 3, n);
@@ -530,7 +530,7 @@ KERNEL void FN(rnn)(const T *restrict g, const T *restrict r, const i32 *restric
                 for (idx b = 0; b < p.batch; b++) {
                     const idx t = FN(rnn_time)(lengths, b, s, p.steps, p.reverse || d == 1), of = b * n + at;
                     const idx w = n - at < RNN_PANEL ? n - at : RNN_PANEL;
-                    A v[RNN_PANEL];
+                    A v[RNN_PANEL] VEC_ALIGNED;
                     if (t < 0) {
                         FN(rnn_store)(h + of, next + of, NULL, w);
                         continue;
