@@ -91,13 +91,6 @@ def transformer():
                  ["hidden_states", "timestep", "class_labels"])
 
 
-def transformer_pixart():
-    return First(diffusers.PixArtTransformer2DModel(num_attention_heads=2, attention_head_dim=8, in_channels=4, out_channels=8, num_layers=2,
-                                                    sample_size=8, patch_size=2, cross_attention_dim=16, caption_channels=12,
-                                                    use_additional_conditions=False),
-                 ["hidden_states", "encoder_hidden_states", "timestep"], added_cond_kwargs={"resolution": None, "aspect_ratio": None})
-
-
 def transformer_3():
     return First(diffusers.SD3Transformer2DModel(sample_size=8, patch_size=2, in_channels=4, out_channels=4, num_layers=2, attention_head_dim=8,
                                                  num_attention_heads=2, caption_projection_dim=16, joint_attention_dim=12,
@@ -156,7 +149,6 @@ def models():
             ("tiny_decoder", lambda: Half(tiny_autoencoder(), True), lambda o: (scaled(o, 4, 12 if o else 8, 8),), (IMAGE,)),
             ("quantised_autoencoder", quantised_autoencoder, lambda o: (scaled(o, 3, 16, 16),), (N,)),
             ("transformer", transformer, lambda o: (scaled(o, 4, 8, 8), steps(o), numbers(10, 3 if o else 2)), (N, N, N)),
-            ("transformer_pixart", transformer_pixart, lambda o: (scaled(o, 4, 8, 8), scaled(o, 5, 12), steps(o)), (N, N, N)),
             ("transformer_3", transformer_3, lambda o: (scaled(o, 4, 8, 8), scaled(o, 5, 12), scaled(o, 10), steps(o)), (N, N, N, N)),
             ("transformer_flux", transformer_flux, lambda o: (scaled(o, 6, 4), scaled(o, 5, 12), scaled(o, 10), scaled(o).abs(), floats(6, 3), floats(5, 3)),
              (N, N, N, N, {}, {})),

@@ -18,7 +18,7 @@ test-converters: setup $(EXPORTED)
 	$(call run-exported,converters,exporters,$(CONVERTERS),$(CONVERTERS_EVERY))
 
 # Layers and functions of PyTorch, networks of transformers, torchvision, timm and diffusers by both of PyTorch's exporters, and layers
-# and networks of Keras; they need 7 GB of packages. One of EXPORTERS_EVERY as C.
+# and networks of Keras; they need 6 GB of packages. One of EXPORTERS_EVERY as C.
 EXPORTERS = modules language images timm_images keras_layers diffusion
 EXPORTERS_EVERY ?= 10
 test-exporters: setup $(EXPORTED)

@@ -16,7 +16,7 @@ NETWORKS = [
     ("eca_resnext26ts", 64, {}), ("edgenext_xx_small", 64, {}), ("efficientformer_l1", 224, {}), ("efficientformerv2_s0", 64, {"img_size": 64}),
     ("efficientnet_lite0", 64, {}), ("efficientvit_b0", 64, {}), ("efficientvit_m0", 224, {}), ("ese_vovnet19b_dw", 64, {}),
     ("eva02_tiny_patch14_224", 56, {"img_size": 56}), ("fastvit_t8", 64, {}), ("fbnetc_100", 64, {}), ("focalnet_tiny_srf", 64, {}),
-    ("gcvit_xxtiny", 224, {}), ("ghostnet_050", 64, {}), ("ghostnetv2_100", 64, {}), ("halonet26t", 64, {}),
+    ("gcvit_xxtiny", 224, {}), ("ghostnet_050", 64, {}), ("ghostnetv2_100", 64, {}),
     ("gmlp_s16_224", 64, {"img_size": 64}), ("hardcorenas_a", 64, {}), ("hgnetv2_b0", 64, {}), ("hiera_tiny_224", 224, {}),
     ("hrnet_w18_small", 64, {}), ("inception_next_atto", 64, {}), ("lambda_resnet26t", 64, {"img_size": 64}), ("lcnet_035", 64, {}),
     ("levit_128s", 224, {}), ("mambaout_femto", 64, {}), ("maxvit_rmlp_pico_rw_256", 64, {"img_size": 64}), ("mixer_s32_224", 64, {"img_size": 64}),
@@ -29,7 +29,7 @@ NETWORKS = [
     ("selecsls42", 64, {}), ("semnasnet_050", 64, {}), ("sequencer2d_s", 64, {"img_size": 64, "layers": (1, 1, 1, 1)}), ("shvit_s1", 64, {}),
     ("skresnet18", 64, {}), ("spnasnet_100", 64, {}), ("starnet_s1", 64, {}), ("swiftformer_xs", 64, {}),
     ("swin_s3_tiny_224", 224, {}), ("swinv2_cr_tiny_224", 64, {"img_size": 64}), ("tf_efficientnetv2_b0", 64, {}), ("tiny_vit_5m_224", 224, {}),
-    ("tinynet_e", 64, {}), ("tnt_s_patch16_224", 64, {"img_size": 64}), ("twins_svt_small", 64, {"img_size": 64}), ("vgg11_bn", 64, {}),
+    ("tinynet_e", 64, {}), ("tnt_s_patch16_224", 64, {"img_size": 64}), ("twins_svt_small", 64, {"img_size": 64}),
     ("visformer_tiny", 64, {"img_size": 64}), ("vit_tiny_patch16_224", 64, {"img_size": 64}), ("volo_d1_224", 64, {"img_size": 64}),
     ("vovnet39a", 64, {}), ("xception41", 64, {}), ("xcit_nano_12_p16_224", 64, {"img_size": 64}),
 ]
