@@ -154,8 +154,12 @@ static void moe_expand(Node *n)
  * point for each row or block of a row. NULL: they do not fit, reported. Sets their shape. */
 static Value *read_weights(Node *n, int w, int zero, int64_t bits, int64_t block, Shape *shape)
 {
+    const int64_t max = 1 << 30;
     Shape codes = in_shape(n, w), scales = in_shape(n, w + 1);
-    if (codes.rank != 3 || !dim_is_const(shape_count(codes)) || !in(n, w + 1)) {
+    bool fixed = codes.rank == 3 && in(n, w + 1);
+    for (int i = 0; i < 3 && fixed; i++)
+        fixed = dim_is_const(codes.dim[i]) && dim_value(codes.dim[i]) <= max;
+    if (!fixed || dim_high(shape_count(codes)) > max << 10) {
         node_error(n, "input %d, %s, must be weights of fixed sizes, (experts, rows, bytes), with scales", w,
                    shape_text(codes));
         return NULL;

@@ -31,7 +31,12 @@ static AxisSlice slice_axis(Dim n, Dim start, Dim end, Dim step)
     Dim first = clamp(from, D(0), n), top = clamp(from, D(0), last);
     Dim up = dim_ceil(dim_sub(clamp(to, D(0), n), first), dim_max(step, D(1)));
     Dim down = dim_ceil(dim_sub(top, clamp(to, D(-1), last)), dim_max(dim_sub(D(0), step), D(1)));
-    return (AxisSlice){dim_select(back, top, first), dim_max(dim_select(back, down, up), D(0)), step};
+    Dim count = dim_max(dim_select(back, down, up), D(0)), whole = dim_sub(end, start);
+    if (dim_is_const(whole) && dim_value(whole) >= 0 && dim_is_const(step) && dim_value(step) > 0) {
+        whole = dim_ceil(whole, step); /* known where the ends are not: from i to i + 1 */
+        count = dim_high(count) > dim_value(whole) ? dim_min(count, whole) : count;
+    }
+    return (AxisSlice){dim_select(back, top, first), count, step};
 }
 
 /* Does `given`, which may be negative, denote axis a of `rank`? 1, 0, or an expression. */

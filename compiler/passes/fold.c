@@ -354,6 +354,10 @@ int in_dims(Node *n, int i, Dim *out, int max)
     if (!v->data && v->def)
         trace_value(v);
     Dim count = shape_count(*v->shape);
+    if (v->shape->rank == 1 && !dim_is_const(count) && dim_high(count) == 1 && max > 0) {
+        assume_dim(n, count, D(1)); /* with none, the result would have another rank: a status */
+        count = D(1);
+    }
     if (v->shape->rank > 1 || !dim_is_const(count)) {
         error_node(n, "SHP-14", "input %d determines a shape, but its number of elements is not known", i);
         note_help("give it a constant value with --const, or its shape with --shape or --dim");

@@ -29,6 +29,14 @@ NESTED = f"""{HEAD} g (float[m, 5] x, bool c) => (float[m] sums, float[m, t, k] 
                     u = Slice (v, one, four) }}>
             d = ReduceSum <keepdims = 0> (w) b = Add (a, d) z = Identity (w) }}> (three, , nil) }}> (x) }}"""
 
+# PyTorch's bags of rows: where each begins and ends are slices of length 1 of a list, which is known, since their ends differ by 1.
+BAGS = f"""{HEAD} g (float[n, 3] x, int64[4] ends, int64 bags) => (float[m, 3] sums) {{
+    yes = Constant <value = bool {{1}}> () zero = Constant <value_int = 0> () last = Constant <value_ints = [-1]> ()
+    one = Constant <value_int = 1> () two = Constant <value_int = 2> () first = Constant <value_ints = [0]> ()
+    i, sums = Loop <body = b (int64 t, bool go, int64 k) => (bool on, int64 j, float[3] sum) {{
+        at = Reshape (k, last) next = Add (at, one) after = Add (at, two) begin = Slice (ends, at, next) end = Slice (ends, next, after)
+        rows = Slice (x, begin, end) sum = ReduceSum <keepdims = 0> (rows, first) j = Add (k, one) on = Identity (go) }}> (bags, yes, zero) }}"""
+
 # A size used outside becomes known in only one branch, another size depends on it, and a sequence has elements of such sizes.
 FED = f"""{HEAD} g (float[n] x, bool c) => (float[a] y, int64[1] size, float[b] filled, float[d] joined) {{
     y = If (c) <then_branch = t () => (float[p] v) {{ nil = Constant <value_float = 0.0> () positive = Greater (x, nil)
@@ -57,5 +65,6 @@ def add_all(c):
     x = np.array([[1, -2, 3, -4, 5], [6, 7, -8, 9, -1], [-3, 2, 2, -1, 1]], np.float32)
     for taken in False, True:
         add(c, f"scopes_nested_{int(taken)}", NESTED, [x, np.array(taken)])
+        add(c, f"scopes_bags_{int(taken)}", BAGS, [rng.standard_normal((9, 3)).astype(np.float32), np.array([0, 4, 6, 9]), np.array(1 + 2 * taken)])
         add(c, f"scopes_fed_{int(taken)}", FED, [x[0], np.array(taken)])
         add(c, f"scopes_moved_{int(taken)}", MOVED, [x, np.array(taken)])
