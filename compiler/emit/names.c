@@ -37,59 +37,75 @@ static const char *const own[] = {"run",   "run_at", "arena", "status", "load", 
                                   "sizes", "clock",  "ticks", "runs",   "steps"};
 static const char own_tensors[] = "ARENA STACK WEIGHTS BAD";
 
-static void take_words(Map *in, const char *s)
+/* Puts the words of the n characters at s, but for comments, into two maps; the second may be NULL. */
+static void take_words(const char *s, size_t n, Map *in, Map *also)
 {
-    while (*s) {
-        size_t n = 0;
-        while (isalnum((unsigned char)s[n]) || s[n] == '_')
-            n++;
-        if (n) {
-            Name w = name_bytes(s, n);
+    for (const char *const end = s + n; s < end;) {
+        const char *const from = s;
+        while (s < end && (isalnum((unsigned char)*s) || *s == '_'))
+            s++;
+        if (s > from) {
+            Name w = name_bytes(from, (size_t)(s - from));
             map_put(in, w, (void *)2);
+            if (also)
+                map_put(also, w, (void *)2);
         }
-        const char *end = strncmp(s + n, "/*", 2) ? NULL : strstr(s + n, "*/");
-        s = end ? end + 2 : s + (n ? n : 1);
+        const char *const comment =
+            s + 1 < end && s[0] == '/' && s[1] == '*' ? memmem(s, (size_t)(end - s), "*/", 2) : NULL;
+        s = comment ? comment + 2 : s > from ? s : s + 1;
     }
 }
 
-static const char *span(const char *s, size_t n) { return text_format("%.*s", (int)n, s); }
+static void take_list(const char *s, Map *in) { take_words(s, strlen(s), in, NULL); }
+
+/* The number of characters at s before one of `stops` or s + n. */
+static size_t length_before(const char *s, size_t n, const char *stops)
+{
+    size_t k = 0;
+    while (k < n && !strchr(stops, s[k]))
+        k++;
+    return k;
+}
 
 /* Takes the name that a line declares: the word before the first ( [ = or ; that is not an attribute's. */
-static void take_declarator(Map *in, const char *s, size_t n)
+static void take_declarator(const char *s, size_t n)
 {
     static const char attribute[] = "RT_ATTRIBUTE((";
-    const char *line = span(s, n), *end;
-    for (const char *a; (a = strstr(line, attribute)) != NULL && (end = strstr(a, "))")) != NULL;)
-        line = end + 2;
-    end = line + strcspn(line, "([=;");
-    const char *from = end;
-    while (from > line && (isalnum((unsigned char)from[-1]) || from[-1] == '_'))
+    const char *const end = s + n;
+    for (const char *a; (a = memmem(s, (size_t)(end - s), attribute, sizeof attribute - 1)) != NULL &&
+                        (a = memmem(a, (size_t)(end - a), "))", 2)) != NULL;)
+        s = a + 2;
+    const char *const to = s + length_before(s, (size_t)(end - s), "([=;"), *from = to;
+    while (from > s && (isalnum((unsigned char)from[-1]) || from[-1] == '_'))
         from--;
-    take_words(in, span(from, (size_t)(end - from)));
-    take_words(&ids()->defined, span(from, (size_t)(end - from)));
+    take_words(from, (size_t)(to - from), &ids()->taken, &ids()->runtime);
+    take_words(from, (size_t)(to - from), &ids()->defined, NULL);
 }
 
 /* Takes the names that a header of the runtime defines at file scope. (Names made by macros end in a type's tag.) */
-static void take_declared(Map *in, const char *text)
+static void take_declared(const char *text)
 {
     static const char *const functions[] = {"HELPER ", "KERNEL ", "SHARED ", "static "};
+    Map *const taken = &ids()->taken, *const runtime = &ids()->runtime;
     for (size_t n; *text; text += n + (text[n] != 0)) {
-        n = strcspn(text, "\n");
+        const char *const line_end = strchr(text, '\n');
+        n = line_end ? (size_t)(line_end - text) : strlen(text);
         if (*text == ' ' || *text == '\n') /* not at file scope */
             continue;
         if (!strncmp(text, "#define ", 8)) /* never with the prefix */
-            take_words(&ids()->taken, span(text + 8, strcspn(text + 8, "( \n")));
+            take_words(text + 8, length_before(text + 8, n - 8, "( "), taken, NULL);
         else if (!strncmp(text, "enum ", 5))
-            take_words(in, span(text, strcspn(text, "}")));
+            take_words(text, strcspn(text, "}"), taken, runtime);
         else if (!strncmp(text, "typedef ", 8)) {
-            const char *s = span(text, strcspn(text, ";(\n")), *members = strrchr(s, '}');
-            take_words(in, members ? members : s);
+            const size_t k = length_before(text, n, ";(");
+            const char *const members = memrchr(text, '}', k), *const from = members ? members : text;
+            take_words(from, (size_t)(text + k - from), taken, runtime);
         } else if (!strncmp(text, "} ", 2)) /* of a struct */
-            take_words(in, span(text, strcspn(text, ";(\n")));
+            take_words(text, length_before(text, n, ";("), taken, runtime);
         else
             for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
                 if (!strncmp(text, functions[i], strlen(functions[i])))
-                    take_declarator(in, text, n);
+                    take_declarator(text, n);
     }
 }
 
@@ -99,21 +115,20 @@ static void take_pieces(const char *text)
     for (const char *s = text, *from; (s = strstr(s, "_##")) != NULL; s++) {
         for (from = s; from > text && (isalnum((unsigned char)from[-1]) || from[-1] == '_'); from--)
             ;
-        vec_push(&ids()->pieces, span(from, (size_t)(s + 1 - from)));
+        vec_push(&ids()->pieces, text_format("%.*s", (int)(s + 1 - from), from));
     }
 }
 
 void names_reset(void)
 {
-    take_words(&ids()->taken, reserved);
-    take_words(&ids()->taken, TAKEN_EVERYWHERE);
-    take_words(&ids()->outside, TAKEN_AT_FILE_SCOPE);
-    take_words(&ids()->outside, "scratch"); /* a parameter of functions at file scope, as are x0, y0 ... */
-    take_words(&ids()->tensors, own_tensors);
+    take_list(reserved, &ids()->taken);
+    take_list(TAKEN_EVERYWHERE, &ids()->taken);
+    take_list(TAKEN_AT_FILE_SCOPE, &ids()->outside);
+    take_list("scratch", &ids()->outside); /* a parameter of functions at file scope, as are x0, y0 ... */
+    take_list(own_tensors, &ids()->tensors);
     for (const Embedded *e = embedded; e->name; e++)
         if (!strstr(e->name, ".in")) {
-            take_declared(&ids()->taken, e->text);
-            take_declared(&ids()->runtime, e->text);
+            take_declared(e->text);
             take_pieces(e->text);
         }
 }
@@ -252,25 +267,25 @@ const char *c_prefix(Name base, const char *given)
     return is_prefix(t.s) ? t.s : text_format("%s_model", t.s);
 }
 
-void names_struct(void) { take_words(&ids()->taken, text_format("io %s_io", ids()->prefix)); }
+void names_struct(void) { take_list(text_format("io %s_io", ids()->prefix), &ids()->taken); }
 
 void names_state(void)
 {
-    take_words(&ids()->taken, "state");
-    take_words(&ids()->tensors, "STATE");
-    take_words(&ids()->taken, text_format("%s_state %s_reset", ids()->prefix, ids()->prefix));
+    take_list("state", &ids()->taken);
+    take_list("STATE", &ids()->tensors);
+    take_list(text_format("%s_state %s_reset", ids()->prefix, ids()->prefix), &ids()->taken);
 }
 
 void names_training(int steps)
 {
     static const char *const functions[] = {"state", "state_check", "saved_head", "load_weights",
                                             "reset", "init",        "init_at",    "save"};
-    take_words(&ids()->taken, "state seed bytes at");
-    take_words(&ids()->tensors, "STATE SAVED");
+    take_list("state seed bytes at", &ids()->taken);
+    take_list("STATE SAVED", &ids()->tensors);
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-        take_words(&ids()->taken, text_format("%s_%s", ids()->prefix, functions[i]));
+        take_list(text_format("%s_%s", ids()->prefix, functions[i]), &ids()->taken);
     for (int i = 0; i < steps; i++)
-        take_words(&ids()->taken, text_format("%s_step_%d %s_step_%d_at", ids()->prefix, i, ids()->prefix, i));
+        take_list(text_format("%s_step_%d %s_step_%d_at", ids()->prefix, i, ids()->prefix, i), &ids()->taken);
 }
 
 bool c_is_macro(const char *identifier) { return !is_free(identifier, FILE_SCOPE); }
