@@ -38,7 +38,9 @@ typedef struct Pool {
     size_t in_use, allowed;              /* bytes of all blocks; the sum of pool_allow */
     Free *given_back[CLASSES];           /* free lists, by size / ALIGN */
     uint64_t any_back[CLASSES / 64 + 1]; /* a bit for each list that is not empty */
+    uint64_t words_back;                 /* a bit for each element of any_back that is not 0 */
 } Pool;
+_Static_assert(CLASSES / 64 + 1 < 64, "words_back has a bit for each element of any_back");
 PART(Pool, pool)
 
 static size_t memory_limit(void) { return ((size_t)POOL_MAX_MB << 20) + pool()->allowed; }
@@ -94,18 +96,22 @@ static void give_back(char *at, size_t bytes)
     f->next = p->given_back[class];
     p->given_back[class] = f;
     p->any_back[class / 64] |= (uint64_t)1 << class % 64;
+    p->words_back |= (uint64_t)1 << class / 64;
 }
 
 /* The first free list from `class` on that is not empty; 0: none. */
 static size_t next_class(const Pool *p, size_t class)
 {
-    uint64_t bits = p->any_back[class / 64] >> class % 64 << class % 64;
-    for (size_t i = class / 64;; bits = p->any_back[i]) {
-        if (bits)
-            return i * 64 + (size_t)__builtin_ctzll(bits);
-        if (++i == sizeof p->any_back / sizeof *p->any_back)
+    size_t i = class / 64;
+    uint64_t bits = p->any_back[i] >> class % 64 << class % 64;
+    if (!bits) {
+        const uint64_t words = p->words_back >> (i + 1) << (i + 1);
+        if (!words)
             return 0;
+        i = (size_t)__builtin_ctzll(words);
+        bits = p->any_back[i];
     }
+    return i * 64 + (size_t)__builtin_ctzll(bits);
 }
 
 /* Takes memory from the smallest free block that is large enough; NULL: none. */
@@ -118,8 +124,8 @@ static void *take_again(size_t bytes)
         if (skip > rest)
             continue;
         p->given_back[class] = p->given_back[class]->next;
-        if (!p->given_back[class])
-            p->any_back[class / 64] &= ~((uint64_t)1 << class % 64);
+        if (!p->given_back[class] && !(p->any_back[class / 64] &= ~((uint64_t)1 << class % 64)))
+            p->words_back &= ~((uint64_t)1 << class / 64);
         give_back(at, skip);
         give_back(at + skip + bytes, rest - skip);
         return memset(at + skip, 0, bytes);
