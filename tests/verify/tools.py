@@ -14,7 +14,7 @@ from checks import check
 
 BUILD = pathlib.Path(os.environ["B"])
 ONNXCC = BUILD / "onnxcc"
-WORK = BUILD / "verify"
+WORK = BUILD / "verified"     # build/verify has objects of the compiler
 
 
 def onnxcc(*words, code=0, env=None):
