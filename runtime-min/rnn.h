@@ -396,8 +396,15 @@ KERNEL void FN(lstm_quantized)(const f32 *restrict g, const i8 *restrict r, cons
                                f32 *restrict y_c, f32 *restrict state, struct lstm_quantized quantized)
 {
     struct lstm p;
-    memcpy(&p, &quantized, sizeof p);
-    const idx n = p.hidden, all = p.batch * n, panels = (n + RNN_PANEL - 1) / RNN_PANEL;
+#define LSTM_FIELD(type, name) p.name = quantized.name;
+#define LSTM_ARRAY(type, name, n)                                                                                      \
+    for (int i = 0; i < n; i++)                                                                                        \
+        p.name[i] = quantized.name[i];
+    lstm_PARAMS(LSTM_FIELD, LSTM_ARRAY) /* not as bytes: plain C may keep other fields of each */
+#undef LSTM_FIELD
+#undef LSTM_ARRAY
+        const idx n = p.hidden,
+                  all = p.batch * n, panels = (n + RNN_PANEL - 1) / RNN_PANEL;
     i32 *const sum = (i32 *)(void *)(state + 3 * all);
     i16 *const q = (i16 *)(void *)(sum + p.batch);
     for (idx d = 0; d < p.directions; d++, r += panels * 4 * n * RNN_PANEL, scale += 4 * n, zero += 4 * n) {
