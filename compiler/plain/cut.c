@@ -200,6 +200,12 @@ static Syntax *cut_value(Syntax *value, const Specs *type, int pointers, int dim
     return value;
 }
 
+/* Does e access what its first operand points to? */
+static bool is_dereference(const Syntax *e)
+{
+    return e->kind == INDEX || (e->kind == MEMBER && e->arrow) || (e->kind == UNARY && !strcmp(e->s, "*"));
+}
+
 static Syntax *cut_expression(Syntax *e)
 {
     Syntax *is = as_literal(e);
@@ -228,7 +234,10 @@ static Syntax *cut_expression(Syntax *e)
                     kid->kid.at[k] = cut_expression(kid->kid.at[k]);
             continue;
         }
-        e->kid.at[i] = cut_expression(kid);
+        Syntax *is_cut = cut_expression(kid);
+        if (i > 0 || !is_dereference(e) || is_cut->kind != NAME ||
+            is_cut->var) /* NULL has no elements, even where none is read */
+            e->kid.at[i] = is_cut;
     }
     if (e->kind == UNARY && e->s[0] == '!' && !is_truth(e->kid.at[0]))
         return two(BINARY, "==", e->kid.at[0], type_of(e->kid.at[0]).pointers ? node(NAME, "NULL") : number(0));

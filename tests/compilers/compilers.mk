@@ -4,7 +4,7 @@
 # commit; LEVELS_EVERY=1: all. T=test_softmax*: only these tests; C='gcc-O*': only these compilers.
 TESTS += compilers
 COMPILERS = $(B)/compilers
-LEVELS_EVERY ?= 12
+LEVELS_EVERY ?= 20
 test-compilers: setup $(B)/table.json $(B)/suite/run $(B)/suite/call $(B)/include/onnxcc
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
 	@$(PYTHON) tests/operators/cells.py $(CACHE)/cells $(B)/table.json
@@ -24,7 +24,7 @@ test-compilers: setup $(B)/table.json $(B)/suite/run $(B)/suite/call $(B)/includ
 # kernels for aarch64, gcc would fuse multiply-adds if that were not forbidden, which it does not consider at -O1 alone.
 # Parts: base/place_search, passes/fold.
 TESTS += bytes
-AARCH64_EVERY ?= 8
+AARCH64_EVERY ?= 16
 FUSING = -O1 -fexpensive-optimizations
 AARCH64 = $(B)/bytes/aarch64
 ARM64 = $(CACHE)/arm64/usr

@@ -37,7 +37,7 @@ MACROS = ["-O1", "-std=gnu2x", *(f"-D{m}" for m in ("min(a,b)=((a)<(b)?(a):(b))"
 FUSED = ["-O2", "-march=x86-64-v3"]
 LEVELLED |= {f"{cc}-{way}": [cc, *flags] for cc in ("gcc", "clang-14") for way, flags in (
     ("firmware", FIRMWARE), ("guarded", GUARDED), ("macros", MACROS), *[("fused", FUSED)] * (" fma " in CPU))}
-LEVELLED |= {"gcc-lto": ["gcc", "-O2", "-flto", "-std=c99"]}
+LEVELLED |= {"gcc-lto": ["gcc", "-O2", "-flto=auto", "-std=c99"]}   # without auto a warning for large programs
 MODES = {"tcc": ["tcc", "-std=c99", "-Wall", "-Werror"], **LEVELLED}
 
 

@@ -48,10 +48,10 @@ def chosen(names, kind):
             and (kind in m.sets or m.name in names)]
 
 
-def fetch(names, kind="test"):
-    """Makes the models in the cache and returns them."""
+def fetch(names, kind="test", part=slice(None)):
+    """Makes the models in the cache, or those of a part of the list, and returns them."""
     keys = load_table()
-    models = chosen(names, kind)
+    models = chosen(names, kind)[part]
     for m in models:
         start = time.time()
         if common.build(m, keys[m.name]):

@@ -1,4 +1,5 @@
-"""Compiles and runs every real model and compares with ONNX Runtime: run.py [NAME...], shell patterns allowed.
+"""Compiles and runs real models and compares with ONNX Runtime: run.py EVERY TURN [NAME...], shell patterns allowed. Without names, one
+of EVERY models; TURN selects which.
 
 Prints a line per model: the largest error divided by the output's largest value, milliseconds of a call, arena and its lower
 bound in bytes, bytes of stack by gcc's figures and the report's bound, seconds of onnxcc and of the C compiler. Then the counts.
@@ -137,8 +138,8 @@ def known_failures():
     return {line.split()[0][len("models/"):] for line in lines if line.startswith("models/")}
 
 
-def main(names):
-    models = fetch.fetch(names)
+def main(every, turn, *names):
+    models = fetch.fetch(names, part=slice(None) if names else slice(int(turn) % int(every), None, int(every)))
     known = known_failures()
 
     def start(m):
@@ -157,4 +158,4 @@ def main(names):
 
 
 if __name__ == "__main__":
-    sys.exit(one(sys.argv[2]) if sys.argv[1:2] == ["--one"] else main(sys.argv[1:]))
+    sys.exit(one(sys.argv[2]) if sys.argv[1:2] == ["--one"] else main(*sys.argv[1:]))

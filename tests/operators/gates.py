@@ -164,14 +164,23 @@ def silu(x):
     return x / (1 + np.exp(-x))
 
 
-def experts(x, router, w1, b1, w2, gates, k):
-    """The mixture of the k most probable experts, weighted by their probabilities. gates: the function between an expert's two products."""
-    p = np.exp(router - router.max(1, keepdims=True))
-    p /= p.sum(1, keepdims=True)
+def mixed(x, router, weights, normalise, k, w, bias, gates):
+    """The mixture of the k experts with the highest router values, weighted by their softmax, or by `weights`. gates: the function
+    between an expert's two products."""
     y = np.zeros(x.shape)
-    for t, row in enumerate(x.astype(float)):
-        for e in np.argsort(-router[t])[:k]:
-            y[t] += p[t, e] * (w2[e] @ gates(w1[e] @ row + b1[e], e, row))
+    for t, row in enumerate(x):
+        best = np.argsort(-router[t])[:k]
+        p = np.exp(router[t][best] - router[t].max()) if weights is None else weights[t][best]
+        p = p / p.sum() if normalise or weights is None else p
+        for e, part in zip(best, p):
+            y[t] += part * (w[1][e] @ gates(w[0][e] @ row + bias[0][e], e, row) + bias[1][e])
+    return y
+
+
+def experts(x, router, w1, b1, w2, gates, k):
+    """The mixture of the k most probable experts, weighted by their probabilities."""
+    p = np.exp(router - router.max(1, keepdims=True))
+    y = mixed(x.astype(float), router, p / p.sum(1, keepdims=True), False, k, (w1, w2), (b1, np.zeros(w2.shape[:2])), gates)
     return [y.astype(np.float32)]
 
 
@@ -214,18 +223,6 @@ def packed(codes, bits):
     return sum(codes[..., i::each] << bits * i for i in range(each)).astype(np.uint8)
 
 
-def mixed(x, router, weights, normalise, k, w, bias, gates):
-    """The mixture of the k experts with the highest router values, weighted by their softmax, or by `weights`."""
-    y = np.zeros(x.shape)
-    for t, row in enumerate(x):
-        best = np.argsort(-router[t])[:k]
-        p = np.exp(router[t][best] - router[t].max()) if weights is None else weights[t][best]
-        p = p / p.sum() if normalise or weights is None else p
-        for e, part in zip(best, p):
-            y[t] += part * (w[1][e] @ gates(w[0][e] @ row + bias[0][e]) + bias[1][e])
-    return y
-
-
 def add_quantised_experts(c):
     """Scales and zero points for each row, or for blocks of a row. Constant weights of 8 bits in blocks are no case for ONNX Runtime, which
     then rounds activations to 8 bits."""
@@ -239,7 +236,7 @@ def add_quantised_experts(c):
         w = (codes.reshape(count, n, whole[0].shape[2], -1) - whole[1]) * whole[0]
         return packed(codes, bits), scales, bias, packed(zero, bits) if zeros else None, w.reshape(count, n, k)
 
-    def gated(h):
+    def gated(h, *_):
         return np.minimum(h[::2], 2) / (1 + np.exp(-1.7 * np.minimum(h[::2], 2))) * (np.clip(h[1::2], -2, 2) + 1)
 
     for i, (bits, block, zeros, activation, kind) in enumerate(itertools.product(
@@ -253,7 +250,7 @@ def add_quantised_experts(c):
         attrs = {"k": 1 + i % 3, "activation_type": activation, "expert_weight_bits": bits, "normalize_routing_weights": i % 2, "swiglu_fusion": int(fused),
                  **({"block_size": block} if block else {}), **({"activation_alpha": 1.7, "activation_beta": 1.0, "swiglu_limit": 2.0} if fused else {})}
         double = [x if x is None else x.astype(float) for x in (x, router, inputs[14])]
-        y = mixed(*double, i % 2, attrs["k"], (all1, all2), (b1 * (i % 3 > 0), b2 * (i % 3 > 0)), gated if fused else silu)
+        y = mixed(*double, i % 2, attrs["k"], (all1, all2), (b1 * (i % 3 > 0), b2 * (i % 3 > 0)), gated if fused else lambda h, *_: silu(h))
         by = "runtime" if kind == np.float32 and not (bits == 8 and block and i % 4) else [y.astype(kind)]
         add(c, f"quantised_experts_{bits}_{block}_{zeros}_{activation}_{kind.__name__}", "QMoE", inputs, attrs, by=by,
             consts=tuple(j for j in range(2, 14) if inputs[j] is not None) if i % 4 else (),

@@ -6,16 +6,20 @@ test-plain: setup all
 	@$(PYTHON) tests/plain/run.py $(B)/onnxcc $(B)/plain-networks $(NETWORKS)
 .PHONY: test-plain
 
-# One of PLAIN_EVERY official tests, others for every commit, for plain: under sanitizers, and without a warning. Without those of the
-# image formats that need libraries (README, Limits).
+# One of PLAIN_EVERY official tests and of the operators' cases, others for every commit, for plain: under sanitizers, and without a
+# warning. Without those of the image formats that need libraries (README, Limits).
 TESTS += plain-suite
 PLAIN_EVERY ?= 24
 PLAIN_TESTS = 'light_*' 'test_[!i]*' 'test_i[!m]*' 'test_image_decoder_decode_bmp*' 'test_image_decoder_decode_p*'
+PLAIN_RUN = $(SUITE)/run --build $(SUITE)/plain --include $(B)/include --target plain --ways s --every $(PLAIN_EVERY) --turn $(OLD_TURN)
 test-plain-suite: setup $(B)/suite/run $(B)/suite/call-sanitized $(B)/include/onnxcc
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
+	@$(PYTHON) tests/operators/cases.py $(CACHE)/operators
 	@mkdir -p $(SUITE)/plain && ln -sf ../call-sanitized $(SUITE)/plain/
-	@$(SUITE)/run --own plain-suite --build $(SUITE)/plain --include $(B)/include --known tests/known.txt --target plain --ways s \
-		--every $(PLAIN_EVERY) --turn $(OLD_TURN) $(CACHE)/suite $(or $(T:%='%'),$(PLAIN_TESTS))
+	@{ $(PLAIN_RUN) --own official --known tests/known.txt $(CACHE)/suite $(or $(T:%='%'),$(PLAIN_TESTS)); \
+		$(PLAIN_RUN) --own cases $(CACHE)/operators $(T:%='%'); } \
+		| awk '/^(official|cases): [0-9]* passed/ { p += $$2; f += $$4; n++; next } { print } \
+			END { print "plain-suite: " p + 0 " passed, " f + (n != 2) " failed"; exit f || n != 2 }'
 .PHONY: test-plain-suite
 
 # Frama-C's EVA (Debian's frama-c-base) on some of the networks: no alarm, whatever the inputs.
