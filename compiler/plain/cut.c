@@ -234,10 +234,11 @@ static Syntax *cut_expression(Syntax *e)
                     kid->kid.at[k] = cut_expression(kid->kid.at[k]);
             continue;
         }
-        Syntax *is_cut = cut_expression(kid);
-        if (i > 0 || !is_dereference(e) || is_cut->kind != NAME ||
-            is_cut->var) /* NULL has no elements, even where none is read */
-            e->kid.at[i] = is_cut;
+        Syntax *part = cut_expression(kid);
+        const bool is_null = part->kind == NAME && !part->var;
+        /* Nothing is read of an empty array, yet NULL[i] does not compile. */
+        if (i > 0 || !is_null || !is_dereference(e))
+            e->kid.at[i] = part;
     }
     if (e->kind == UNARY && e->s[0] == '!' && !is_truth(e->kid.at[0]))
         return two(BINARY, "==", e->kid.at[0], type_of(e->kid.at[0]).pointers ? node(NAME, "NULL") : number(0));
