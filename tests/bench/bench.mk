@@ -5,9 +5,9 @@ bench: setup all
 	@ONNXCC_CACHE=$(CACHE) B=$(B) CC="$(CC)" $(PYTHON) tests/bench/bench.py $(M)
 bench-compile: setup all
 	@ONNXCC_CACHE=$(CACHE) B=$(B) $(PYTHON) tests/bench/compile.py
-# Speed and memory beside another compiler from ONNX to C.
+# Speed and memory beside other compilers from ONNX to C: emx-onnx-cgen, and with ONNX2C=/path/to/onnx2c, which no package has, that one.
 bench-peers: setup all
 	@[ -x $(CACHE)/peers/bin/emx-onnx-cgen ] || \
 		{ python3 -m venv $(CACHE)/peers && $(CACHE)/peers/bin/pip install --quiet emx-onnx-cgen==1.4.0; }
-	@ONNXCC_CACHE=$(CACHE) B=$(B) CC="$(CC)" $(PYTHON) tests/bench/peers.py $(CACHE)/peers/bin/emx-onnx-cgen $(M)
+	@ONNXCC_CACHE=$(CACHE) B=$(B) CC="$(CC)" $(PYTHON) tests/bench/peers.py $(CACHE)/peers/bin/emx-onnx-cgen 'ONNX2C=$(ONNX2C)' $(M)
 .PHONY: bench bench-compile bench-peers

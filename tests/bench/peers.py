@@ -1,9 +1,9 @@
-"""Speed and memory beside another compiler to C, emx-onnx-cgen, and ONNX Runtime: peers.py [NAME...]. Prints a table in Markdown.
+"""Speed and memory beside other compilers to C and ONNX Runtime: peers.py EMX [ONNX2C=FILE] [NAME...]. Prints a table in Markdown.
 
-Each model's C by onnxcc and by emx-onnx-cgen, which setup installs in an environment of its own, is compiled by $CC with the same
-flags, and bench's host runs both and ONNX Runtime in turns on one processor. Time: the median over the rounds of a call's time
-divided by ONNX Runtime's. Flash: text and data of the object. RAM: writable data, which for onnxcc includes the arena; for emx the peak of
-its heap is added. emx's temporaries on the stack, up to 1 KB each, are not counted."""
+EMX, ONNX2C: the programs emx-onnx-cgen and onnx2c. Each model's C by onnxcc and by these is compiled by $CC with the same flags, and
+bench's host runs it all and ONNX Runtime in turns on one processor. Time: the median over the rounds of a call's time divided by ONNX
+Runtime's. Flash: text and data of the object. RAM: writable data, which for onnxcc includes the arena; for the others the peak of the
+heap is added. emx's temporaries on the stack, up to 1 KB each, are not counted."""
 import ctypes
 import json
 import pathlib
@@ -18,6 +18,7 @@ from compiled import CC, FLAGS, Compiled, Failed, processor_has, run  # noqa: E4
 
 TARGET = "x86-64-v3"
 MODELS = "autoencoder autoencoder_qdq ds_cnn ds_cnn_qdq resnet8 resnet8_qdq mobilenet_v1 lstm".split()
+PEERS = {"emx": "model", "onnx2c": "entry"}    # the functions in their C
 COUNT = """#include <stdlib.h>
 #include <malloc.h>
 static size_t peer_now, peer_peak;
@@ -44,21 +45,26 @@ double shim_limit(void) { return 1; }
 
 
 class Peer:
-    """A model's C by emx-onnx-cgen, in a shared object with the shim's functions."""
+    """A model's C by another compiler, in a shared object with the shim's functions."""
 
-    def __init__(self, m, emx):
-        folder = FOLDER / "peers" / m.name
+    def __init__(self, m, name, program):
+        folder = FOLDER / name / m.name
         folder.mkdir(parents=True, exist_ok=True)
         self.c, self.so = folder / "model.c", folder / "model.so"
         about = json.loads((m.folder / "model.json").read_text())
         if m.const or m.options:
-            raise Failed("emx-onnx-cgen", "the model's sizes are open")
-        run("emx-onnx-cgen", [emx, "compile", "--large-weight-threshold", "0", m.folder / "model.onnx", self.c], 1800)
+            raise Failed(name, "the model's sizes are open")
+        model = m.folder / "model.onnx"
+        if name == "emx":
+            run(name, [program, "compile", "--large-weight-threshold", "0", model, self.c], 1800)
+        else:
+            self.c.write_text(run(name, [program, model], 1800)[0])
         n = len(about["inputs"]) + len(about["outputs"])
         (folder / "shim.c").write_text(COUNT)
         self.flags = ["-O3", *FLAGS[TARGET]]
-        run("cc", [*CC, *self.flags, "-w", "-fPIC", "-shared", f'-DMODEL="{self.c}"', "-DRUN=model", f"-DPARAMETERS={', '.join(['void *'] * n)}",
-                   f"-DARGS={', '.join(f'a[{i}]' for i in range(n))}", folder / "shim.c", "-o", self.so, "-lm"], 1800)
+        run("cc", [*CC, *self.flags, "-w", "-fPIC", "-shared", f'-DMODEL="{self.c}"', f"-DRUN={PEERS[name]}",
+                   f"-DPARAMETERS={', '.join(['void *'] * n)}", f"-DARGS={', '.join(f'a[{i}]' for i in range(n))}",
+                   folder / "shim.c", "-o", self.so, "-lm"], 1800)
 
     def heap(self, arguments):
         """The peak of allocated bytes during one call with zeros."""
@@ -80,28 +86,31 @@ def kb(n):
     return f"{n / 1024:.0f} KB" if n < 1 << 20 else f"{n / 1048576:.1f} MB"
 
 
-def row(m, host, emx):
-    ours, peer = Compiled(m, TARGET), Peer(m, emx)
+def row(m, host, programs):
+    """The cells of a model: the times, then flash, then RAM, of onnxcc and the others."""
+    ours, peers = Compiled(m, TARGET), [Peer(m, *p) for p in programs.items()]
     tensors = write_tensors(m, json.loads((m.folder / "model.json").read_text()))
-    said, _ = run("host", [host, LIBRARY, m.folder / "model.onnx", tensors, "5", ours.so, peer.so], 600)
+    said, _ = run("host", [host, LIBRARY, m.folder / "model.onnx", tensors, "5", ours.so, *[p.so for p in peers]], 600)
     rounds = [[float(v) for v in line.split()[1:]] for line in said.splitlines() if line.startswith("round")]
-    fast, slow = (statistics.median(r[i] / r[0] for r in rounds) for i in (1, 2))
-    flash, ram = sizes(ours.folder / f"{TARGET}.c", *peer.flags, f"-I{ours.folder}", f"-I{ours.folder.parents[1] / 'include'}")
-    peer_flash, peer_ram = sizes(peer.c, *peer.flags)
-    peer_ram += peer.heap([int(line.split()[4]) for line in tensors.read_text().splitlines()])
-    return f"| {m.name} | {fast:.2f} | {slow:.1f} | {kb(flash)} | {kb(peer_flash)} | {kb(ram)} | {kb(peer_ram)} |"
+    times = [statistics.median(r[i] / r[0] for r in rounds) for i in range(1, len(rounds[0]))]
+    own = [f"-I{ours.folder}", f"-I{ours.folder.parents[1] / 'include'}"]
+    flash, ram = zip(sizes(ours.folder / f"{TARGET}.c", *peers[0].flags, *own), *[sizes(p.c, *p.flags) for p in peers])
+    arguments = [int(line.split()[4]) for line in tensors.read_text().splitlines()]
+    ram = [ram[0], *[n + p.heap(arguments) for n, p in zip(ram[1:], peers)]]
+    return [f"{times[0]:.2f}", *[f"{t:.1f}" for t in times[1:]], *map(kb, flash), *map(kb, ram)]
 
 
-def main(emx, names):
+def main(programs, names):
     FOLDER.mkdir(parents=True, exist_ok=True)
     host = FOLDER / "host"
     run("cc", [*CC, "-O2", "-D_GNU_SOURCE", "-Wall", "-Wextra", HERE / "host.c", "-o", host, "-ldl", "-lm"], 60)
     assert processor_has(TARGET)
-    print("| | time / ONNX Runtime's: onnxcc | emx | flash: onnxcc | emx | RAM: onnxcc | emx |\n|---|---|---|---|---|---|---|")
+    head = [" | ".join([f"{what}: onnxcc", *programs]) for what in ("time / ONNX Runtime's", "flash", "RAM")]
+    print(f"| | {' | '.join(head)} |\n|{'---|' * (1 + 3 * (1 + len(programs)))}")
     failed = 0
     for m in fetch.fetch(names or MODELS, "bench"):
         try:
-            print(row(m, host, emx), flush=True)
+            print(f"| {m.name} | {' | '.join(row(m, host, programs))} |", flush=True)
         except Failed as f:
             failed += 1
             print(f"| {m.name} | {': '.join(f.args)[:200]} |", flush=True)
@@ -109,4 +118,5 @@ def main(emx, names):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], sys.argv[2:]) > 0)
+    given = [a.partition("=")[2] for a in sys.argv[2:] if a.startswith("ONNX2C=")]
+    sys.exit(main({"emx": sys.argv[1], **{"onnx2c": o for o in given if o}}, [a for a in sys.argv[2:] if "=" not in a]) > 0)
