@@ -85,20 +85,20 @@ def bounds_of(program):
     return {d: n + MORE for d, n in program.words.items()}
 
 
-TARGETS = ["generic", "x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64", "riscv64", "cortex-m4", "cortex-m55"]
+TARGETS = ["generic", "plain", "x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64", "riscv64", "cortex-m4", "cortex-m55"]
 
 
 def options_of(program, rng, cc):
     """Draws the options of the command, except those of sizes, and of the C compiler, and the sizes to be fixed."""
     fixed = {d for d in program.words if rng.random() < 0.15}
     gnu = cc and "tcc" not in cc[0]
-    here = ["generic"] + ["x86-64-v3"] * (bool(gnu) and "avx2" in pathlib.Path("/proc/cpuinfo").read_text())
+    here = ["generic", "plain"] + ["x86-64-v3"] * (bool(gnu) and "avx2" in pathlib.Path("/proc/cpuinfo").read_text())
     target = str(rng.choice(here if cc else TARGETS))
     options = ["--target", target]
     options += ["--single"] if rng.random() < 0.3 else []
-    options += [f"--weights={rng.choice(['inline', 'incbin'] if gnu or not cc else ['inline'])}"] if rng.random() < 0.3 else []
+    options += [f"--weights={rng.choice(['inline', 'incbin'] if (gnu or not cc) and target != 'plain' else ['inline'])}"] if rng.random() < 0.3 else []
     options += ["--report=json"] if rng.random() < 0.1 else []
-    return options, [f"-march={target}"] if cc and target != "generic" else [], fixed
+    return options, [f"-march={target}"] if cc and target.startswith("x86") else [], fixed
 
 
 class Expected:
