@@ -32,26 +32,38 @@ static void pass_parentheses(Open *o, const char *s, int n, int column)
 /* The column after the innermost open parenthesis; -1: none is open. */
 static int innermost(const Open *o) { return o->depth ? o->after[(o->depth < DEEPEST ? o->depth : DEEPEST) - 1] : -1; }
 
-/* The last place in the first `room` characters of s where a line may end, the index of a space: after a comma or
- * semicolon, else before an operator, else between two calls, or before the comment at the end; 0: none. */
+/* How well a line ends before the space s[i]: after a comma or semicolon, before an operator, between two calls, or not
+ * at all. */
+static int quality_of_break(const char *s, int i)
+{
+    if (s[i] != ' ' || !i)
+        return 0;
+    return strchr(",;", s[i - 1]) ? 3 : strchr("+-*/&|=<>!?:", s[i + 1]) ? 2 : s[i - 1] == ')' ? 1 : 0;
+}
+
+/* Where a line of s ends, the index of a space: of the places in its first `room` characters, but not in the first third,
+ * within the fewest parentheses the best and last one; before the comment at the end; if there is no such place, the
+ * first one; 0: there is none. */
 static int find_break(const char *s, int room)
 {
-    int after_comma = 0, other = 0, calls = 0;
+    int best = 0, best_depth = 0, best_quality = 0, depth = 0;
     bool quoted = false;
-    for (int i = 0; s[i] && i <= room; i++) {
+    for (int i = 0; s[i] && (i <= room || !best); i++) {
         quoted ^= s[i] == '"';
         if (quoted)
             continue;
-        if (s[i] == ' ' && i && strchr(",;", s[i - 1]))
-            after_comma = i;
-        else if (s[i] == ' ' && i && strchr("+-*/&|=<>!?:", s[i + 1]))
-            other = i;
-        else if (s[i] == ' ' && i && s[i - 1] == ')')
-            calls = i;
         if (!strncmp(s + i, " /*", 3))
             return i;
+        depth += (s[i] == '(') - (s[i] == ')');
+        const int quality = quality_of_break(s, i);
+        const bool shallow = best <= room / 3 || depth < best_depth || (depth == best_depth && quality >= best_quality);
+        if (quality && (!best || (i > room / 3 && shallow))) {
+            best = i;
+            best_depth = depth;
+            best_quality = quality;
+        }
     }
-    return after_comma ? after_comma : other ? other : calls;
+    return best;
 }
 
 /* Lines end with `end`, all but the last. */

@@ -127,8 +127,12 @@ static void put_epilogue(Emitter *e, const Interface *f)
     for (int i = 0; i < f->out.n; i++)
         clear_padding(e, f->out.at[i]);
     EACH_AT (size, f->sizes)
-        if (size->out)
-            line(e, "sizes->%s = %s;", size->name, dim_c(size->out->shape->dim[size->axis]));
+        if (size->out) {
+            const Dim d = size->out->shape->dim[size->axis];
+            declare_parts(e, d);
+            line(e, "sizes->%s = %s;", size->name, dim_c(d));
+        }
+    end_parts(e, 0);
 }
 
 static void fill_reset(Text *t, Writer *w) { put_reset(t, &w->bodies.at[0].f); }

@@ -24,7 +24,7 @@ const char *c_shell(Name n);
 const char *c_tail(Name n, size_t width); /* a comment; of a longer name the end, which is most specific */
 /* The model's operator that n was made from: "GlobalAveragePool" for a ReduceMean that replaces it. */
 Name node_operator(const Node *n);
-const char *c_shape(Shape s); /* "[1,3,batch]" for a comment */
+const char *c_shape(Shape s); /* "[1,3,batch]" for a comment; a long expression is "..." */
 uint32_t name_length(Name n);
 Name name_element(Name n, int i); /* "x_3": a size read from element 3 of x */
 
@@ -107,6 +107,12 @@ typedef struct Custom { /* a function of the user, for all calls with these type
     const Node *first;
     int calls;
 } Custom;
+typedef struct SizePart { /* a part of sizes that is a variable of the emitted C */
+    Dim d;
+    const char *c;
+    bool is_wide;
+} SizePart;
+
 typedef struct Emitter {
     Model *m;
     const char *p; /* prefix */
@@ -118,6 +124,7 @@ typedef struct Emitter {
     Map used;             /* Symbol -> it occurs in a size that the code uses */
     Map scope;            /* Symbol -> the Graph in whose block its variable is */
     Assumptions *assumed; /* those of the current graph that are not checked yet */
+    VEC(SizePart) parts;  /* those of the open blocks */
     VEC(EpilogueUse) epilogues;
     VEC(Custom) customs;
     Map custom;       /* Kernel -> the function's name; each custom call has a Kernel of its own */
@@ -186,6 +193,11 @@ void define_iteration(Emitter *e, const Graph *body, const char *iteration);
 /* Before the code of a node with graphs: the variables of sizes that become known there and are used outside. */
 void begin_sizes(Emitter *e, const Node *n);
 void check_assumptions(Emitter *e); /* prints the checks of e->assumed whose sizes are known */
+/* Declares variables for parts of d, which the next statement uses, until end_parts, at the block's end, is given the number of
+ * e->parts at its begin. */
+void declare_parts(Emitter *e, Dim d);
+void end_parts(Emitter *e, int before);
+void hide_parts(const Emitter *e, bool hide); /* while another function is printed */
 
 /* ---- lines.c: what each line of the C belongs to (--map) --------------------------------------------------------- */
 typedef enum LineKind {

@@ -245,7 +245,9 @@ static const char *shared_function(Emitter *e, const Call *c)
     if (!f->name) {
         line_is(&e->definitions, LINE_FUNCTION, f);
         f->name = c_own(text_format("%s_%d", kernel_name(e, c), ++e->n_definitions), "_");
+        hide_parts(e, true);
         const char *text = function_text(e, c), *body = strchr(text, '\n');
+        hide_parts(e, false);
         put_wrapped(
             &e->definitions, 0,
             text_format("SHARED %s %s%.*s", c->kernel->fallible ? "int" : "void", f->name, (int)(body - text), text));
@@ -300,6 +302,8 @@ void emit_kernel(Emitter *e, const Node *n)
     for (int i = 0; i < sizes.n; i++)
         text_put(&t, ", %s", sizes.at[i]->c);
     if (parameters) { /* a block ends their lifetime, so that they do not add up on the stack */
+        EACH_SIZE (size, c)
+            declare_parts(e, size.param->d);
         line(e, "{");
         e->depth++;
         put_params(e, &e->body, c, e->depth);

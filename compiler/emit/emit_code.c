@@ -35,6 +35,7 @@ static void declare_value(Emitter *e, Value *v)
         offset = dim_add(offset, D(root->offset));
     }
     const bool bytes = !strcmp(from.s, "arena_");
+    declare_parts(e, offset);
     if (dim_is(offset, 0) && !bytes)
         line(e, "%s%s *const %s = (%svoid *)%s; /* %s */", constant, type, v->c, constant, from.s, c_shape(*v->shape));
     else
@@ -55,9 +56,11 @@ static void begin_step(Emitter *e, int step)
 
 static void emit_branch(Emitter *e, Graph *g)
 {
+    const int outside = e->parts.n;
     e->depth++;
     emit_graph(e, g);
     e->depth--;
+    end_parts(e, outside);
 }
 
 static void emit_if(Emitter *e, Node *n)
@@ -138,11 +141,13 @@ static void emit_loop_node(Emitter *e, Node *n)
     const bool counted_out = n->in[0] && trips && dim_high(value_dim(n->in[0], 0)) <= trips->high;
     if (trips && trips->high < INT64_MAX && !counted_out)
         fail_if(e, "RT_BAD_SIZE", "%s >= %lld", iteration, (long long)trips->high);
+    const int outside = e->parts.n;
     emit_graph(e, g);
     line_is(&e->body, LINE_NODE, n);
     begin_step(e, step);
     emit_stacked_sizes(e, &stacked, size, iteration);
     emit_stacked(e, n, g, iteration);
+    end_parts(e, outside);
     if (counted)
         line(e, "%s = %s + 1;", trips->c, iteration);
     const Tensor *goes_on = g->out.at[0]->data;

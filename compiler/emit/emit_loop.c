@@ -57,6 +57,12 @@ void emit_loop(Emitter *e, const Loop *l)
     loop_dims(l, &d);
     static const char *const index[] = {"i", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s", "t", "u", "w", "x", "y"};
     for (int i = 0; i < d.rank; i++) {
+        declare_parts(e, d.dim[i]);
+        for (int k = 0; k < l->n_in + l->n_out; k++)
+            if (k >= l->n_in || loop_reads(l, k))
+                declare_parts(e, d.stride[k][i]);
+    }
+    for (int i = 0; i < d.rank; i++) {
         line(e, "for (idx %s_ = 0; %s_ < %s; %s_++)%s", index[i], index[i], dim_c(d.dim[i]), index[i],
              i == d.rank - 1 ? " {" : "");
         e->depth++;

@@ -21,6 +21,7 @@ static Graph *scope_of(const Emitter *e, const Symbol *s)
 /* Code of graph `in` uses d: widens the scopes of its symbols. */
 static void mention(Emitter *e, Dim d, const Graph *in)
 {
+    dim_use(d);
     EACH_SYMBOL (s, d) {
         Graph *g = scope_of(e, s);
         while (!graph_encloses(g, in))
@@ -185,11 +186,49 @@ static void begin_size(Symbol *s, void *arg)
 
 void begin_sizes(Emitter *e, const Node *n) { symbols_inside(n, begin_size, &(Around){e, n}); }
 
+/* ---- variables for parts of sizes ----------------------------------------------------------------------------------- */
+
+static void declare_part(Dim d, void *emitter)
+{
+    Emitter *e = emitter;
+    const bool is_wide = !dim_is_plain(d);
+    const char *c = c_name(NULL, "size");
+    line(e, is_wide ? "const i64 %s = %s;" : "const idx %s = %s;", c, is_wide ? dim_wide_c(d) : dim_c(d));
+    dim_is_variable(d, c, is_wide);
+    vec_push(&e->parts, ((SizePart){d, c, is_wide}));
+}
+
+void declare_parts(Emitter *e, Dim d) { dim_declare_parts(d, declare_part, e); }
+
+void end_parts(Emitter *e, int before)
+{
+    while (e->parts.n > before)
+        dim_is_variable(e->parts.at[--e->parts.n].d, NULL, false);
+}
+
+void hide_parts(const Emitter *e, bool hide)
+{
+    EACH_AT (part, e->parts)
+        dim_is_variable(part->d, hide ? NULL : part->c, part->is_wide);
+}
+
+/* The condition under which an assumption does not hold: "n != 3", "n == 0". */
+static const char *failure_of(const Assumption *a)
+{
+    if (dim_is_truth(a->d) && dim_is(a->is, 0)) {
+        const char *const condition = dim_wide_c(a->d);
+        return text_format("%.*s", (int)strlen(condition) - 2, condition + 1);
+    }
+    const char *fits = dim_is_narrow(a->d) || dim_is_narrow(a->is) ? NULL : dim_wide_c(a->d);
+    return text_format("%s != %s%s%s%s", dim_wide_c(a->d), dim_wide_c(a->is), fits ? " || !rt_wide_fits(" : "",
+                       fits ? fits : "", fits ? ")" : "");
+}
+
 void check_assumptions(Emitter *e)
 {
     for (Assumption *a; (a = assumption_to_check(e->assumed)) != NULL;) {
-        const char *fits = dim_is_narrow(a->d) || dim_is_narrow(a->is) ? NULL : dim_wide_c(a->d);
-        fail_if(e, "RT_BAD_SIZE", "%s != %s%s%s%s", dim_wide_c(a->d), dim_wide_c(a->is),
-                fits ? " || !rt_wide_fits(" : "", fits ? fits : "", fits ? ")" : "");
+        declare_parts(e, a->d);
+        declare_parts(e, a->is);
+        fail_if(e, "RT_BAD_SIZE", "%s", failure_of(a));
     }
 }

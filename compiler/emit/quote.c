@@ -181,4 +181,13 @@ Name name_element(Name n, int i) { return name_format("%s_%d", n ? n->s : "size"
 
 Name name_scratch(Name n) { return name_format("%s_scratch", n && n->n ? n->s : "v"); }
 
-const char *c_shape(Shape s) { return c_comment(name(shape_text(s))); }
+const char *c_shape(Shape s)
+{
+    enum { LONG = 40 };
+    Text t = {0};
+    for (int i = 0; i < s.rank; i++) {
+        const char *const size = dim_text(s.dim[i]);
+        text_put(&t, "%s%s", i ? "," : "", strlen(size) > LONG ? "..." : size);
+    }
+    return s.rank < 0 ? "[?]" : text_format("[%s]", t.s ? c_comment(name(t.s)) : "");
+}

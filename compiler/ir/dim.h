@@ -40,6 +40,13 @@ const char *dim_c(Dim d);        /* an expression over the emitted C's size vari
 const char *dim_factor_c(Dim d); /* the same, in parentheses unless it can be a factor */
 const char *dim_wide_c(Dim d);   /* the same, of type i64 and computed in 64 bits */
 bool dim_is_narrow(Dim d);       /* proven: it and its operands fit 32 bits */
+bool dim_is_plain(Dim d);        /* its type in C is idx */
+bool dim_is_truth(Dim d);        /* a comparison, in parentheses as C */
+/* Variables for parts of sizes (dim_parts.c). */
+void dim_use(Dim d); /* the emitted code uses d once more */
+/* Calls `declare` for each part of d that is to be a variable and is none yet, operands first. */
+void dim_declare_parts(Dim d, void (*declare)(Dim, void *), void *arg);
+void dim_is_variable(Dim d, const char *c, bool is_wide); /* from now on, of type i64 or idx; c NULL: no longer */
 typedef struct Symbol Symbol;
 /* Reduces d <= *max to a bound of one symbol: returns the symbol and sets *max to its bound; NULL: impossible. */
 Symbol *dim_bounded(Dim d, int64_t *max);

@@ -27,6 +27,9 @@ static const struct Form {
 static bool fits_32_bits(Range r) { return r.lo >= -INT32_MAX && r.hi <= INT32_MAX; }
 static bool is_narrow(Dim d, unsigned time);
 
+/* Is the result one of the operands, or a truth? */
+static bool chooses(ExprKind kind) { return kind >= EXPR_MIN && kind <= EXPR_SELECT; }
+
 /* Upper bound of the absolute value of a product and its partial products; INT64_MAX: a factor may not fit 32 bits. */
 static int64_t max_of_term(const int64_t *w, unsigned time)
 {
@@ -50,7 +53,9 @@ static bool is_narrow_sum(const Expr *e, unsigned time)
     return sum <= INT32_MAX;
 }
 
-/* Do d and its operands fit 32 bits for all values of the symbols? */
+static bool is_plain(Dim d, unsigned time);
+
+/* Do d and its operands fit 32 bits for all values of the symbols? Those of which one is chosen, or which are compared, need not. */
 static bool is_narrow(Dim d, unsigned time)
 {
     if (dim_is_const(d))
@@ -63,12 +68,32 @@ static bool is_narrow(Dim d, unsigned time)
         narrow = narrow && is_narrow_sum(e, time);
     else if (e->kind != EXPR_SYMBOL)
         for (int i = 0; i < e->n && narrow; i++)
-            narrow = is_narrow((Dim){e->w[i]}, time);
+            narrow = (chooses(e->kind) ? is_plain : is_narrow)((Dim){e->w[i]}, time);
     e->narrow_at = time;
     return e->narrow = narrow;
 }
 
+/* Is d a value of type idx in C: computed in 32 bits, or a symbol, or chosen from such values? */
+static bool is_plain(Dim d, unsigned time)
+{
+    if (is_narrow(d, time) || symbol_of(d))
+        return true;
+    if (dim_is_const(d) || !chooses(dim_expr(d)->kind))
+        return false;
+    const Expr *e = dim_expr(d);
+    bool plain = true;
+    for (int i = 0; i < e->n && plain; i++)
+        plain = is_plain((Dim){e->w[i]}, time);
+    return plain;
+}
+
 bool dim_is_narrow(Dim d) { return is_narrow(d, dim_clock()); }
+bool dim_is_plain(Dim d) { return is_plain(d, dim_clock()); }
+
+bool dim_is_truth(Dim d)
+{
+    return !dim_is_const(d) && (dim_expr(d)->kind == EXPR_EQUAL || dim_expr(d)->kind == EXPR_LESS) && !dim_expr(d)->c;
+}
 
 /* ---- plain arithmetic -------------------------------------------------------------------------------------------- */
 
@@ -82,8 +107,8 @@ static void print_number(Text *t, int64_t v)
 
 static void print_factor(const Printer *p, Dim d)
 {
-    const Expr *e = dim_is_const(d) ? NULL : dim_expr(d);
-    bool sum = e ? e->kind == EXPR_POLY && e->n > 2 + (int)e->w[1] : d.v < 0;
+    const Expr *e = dim_is_const(d) || (p->as_c && dim_expr(d)->c) ? NULL : dim_expr(d);
+    bool sum = e ? e->kind == EXPR_POLY && e->n > 2 + (int)e->w[1] : dim_is_const(d) && d.v < 0;
     bool quotient = e && e->kind == EXPR_DIV && dim_low((Dim){e->w[0]}) >= 0 && dim_is_const((Dim){e->w[1]});
     text_put(p->t, "%s", sum || quotient ? "(" : "");
     print(p, d);
@@ -156,6 +181,10 @@ static void print(const Printer *p, Dim d)
     }
     const Expr *e = dim_expr(d);
     const Symbol *s = symbol_of(d);
+    if (p->as_c && e->c) {
+        text_put(p->t, "%s%s", e->c_is_wide ? "(idx)" : "", e->c);
+        return;
+    }
     switch (e->kind) {
     case EXPR_SYMBOL:
         symbol_check_known(s, !p->as_c || s->c);
@@ -223,12 +252,14 @@ static void print_wide_parts(const Printer *p, const Expr *e)
 
 static void print_wide(const Printer *p, Dim d)
 {
-    if (dim_is_const(d) || symbol_of(d) || is_narrow(d, p->time)) {
+    if (dim_is_const(d) || is_plain(d, p->time)) {
         print(p, d);
         return;
     }
     const Expr *e = dim_expr(d);
-    if (e->kind == EXPR_POLY)
+    if (e->c)
+        text_put(p->t, "%s", e->c);
+    else if (e->kind == EXPR_POLY)
         print_wide_sum(p, e);
     else
         print_wide_parts(p, e);
@@ -256,7 +287,7 @@ const char *dim_factor_c(Dim d)
 {
     Text t = {0};
     Printer p = {&t, true, dim_clock()};
-    if (dim_is_const(d) || symbol_of(d) || is_narrow(d, p.time)) {
+    if (dim_is_const(d) || is_plain(d, p.time)) {
         print_factor(&p, d);
         return t.s;
     }
@@ -271,7 +302,7 @@ const char *dim_c(Dim d)
 {
     Text t = {0};
     Printer p = {&t, true, dim_clock()};
-    if (!is_narrow(d, p.time))
+    if (!is_plain(d, p.time))
         return dim_factor_c(d);
     print(&p, d);
     return t.s;

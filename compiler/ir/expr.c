@@ -131,8 +131,20 @@ typedef struct Walk {
     unsigned time;
 } Walk;
 
-static void walk(Dim d, Walk *w)
+void expr_parts(const Expr *e, void (*visit)(Dim, void *), void *arg)
 {
+    if (e->kind == EXPR_POLY)
+        for (int i = 0; i < e->n; i += 2 + (int)e->w[i + 1])
+            for (int k = 0; k < e->w[i + 1]; k++)
+                visit((Dim){e->w[i + 2 + k]}, arg);
+    else
+        for (int i = 0; i < e->n && e->kind != EXPR_SYMBOL; i++)
+            visit((Dim){e->w[i]}, arg);
+}
+
+static void walk(Dim d, void *arg)
+{
+    Walk *w = arg;
     if (dim_is_const(d))
         return;
     Expr *e = dim_expr(d);
@@ -141,13 +153,8 @@ static void walk(Dim d, Walk *w)
     e->seen = w->time;
     if (e->kind == EXPR_SYMBOL)
         vec_push(&w->found, symbol_at((int)e->w[0]));
-    else if (e->kind == EXPR_POLY)
-        for (int i = 0; i < e->n; i += 2 + (int)e->w[i + 1])
-            for (int k = 0; k < e->w[i + 1]; k++)
-                walk((Dim){e->w[i + 2 + k]}, w);
     else
-        for (int i = 0; i < e->n; i++)
-            walk((Dim){e->w[i]}, w);
+        expr_parts(e, walk, w);
 }
 
 Symbol *const *symbols_in(Dim d)

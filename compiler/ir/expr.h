@@ -29,10 +29,14 @@ typedef struct Expr {
     bool narrow;
     int64_t value;
     Symbol *const *symbols; /* of symbols_in; NULL: not asked for yet */
+    int uses;               /* by the emitted code, and by expressions that it uses */
+    const char *c;          /* the variable that holds it in the emitted code; NULL: none */
+    bool c_is_wide;         /* ... has 64 bits */
     int64_t w[];
 } Expr;
 
 Expr *dim_expr(Dim d);
+void expr_parts(const Expr *e, void (*visit)(Dim, void *), void *arg); /* of its operands, numbers too */
 int dim_order(Dim a, Dim b); /* < 0: a comes first in a commutative operation */
 Dim dim_make(ExprKind kind, int n, const int64_t *w);
 Dim dim_make2(ExprKind kind, Dim a, Dim b);
