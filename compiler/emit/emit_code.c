@@ -176,7 +176,8 @@ enum { LONGEST_LIST = 20 }; /* of nodes, inputs or outputs in a comment */
 /* The comment before a step: 3 Conv "conv" + Relu "relu" through Flatten "f": f32[1,8] f32[8,5] -> f32[1,5] */
 static void comment(Emitter *e, const Node *n)
 {
-    Wrapped w = {.to = &e->body, .first = "/* ", .between = " * ", .indent = 4 * e->depth, .reserve = 3};
+    Wrapped w = {
+        .to = &e->body, .first = "/* ", .between = " * ", .indent = 4 * e->depth, .reserve = sizeof ": */" - 1};
     int left = LONGEST_LIST;
     put_piece(&w, text_format("%d %s \"%s\"", e->step, c_comment(node_operator(n)), c_comment(n->name)));
     for (const Also *a = n->also; a && left; a = a->next, left--)

@@ -188,12 +188,23 @@ void begin_sizes(Emitter *e, const Node *n) { symbols_inside(n, begin_size, &(Ar
 
 /* ---- variables for parts of sizes ----------------------------------------------------------------------------------- */
 
+/* An expression without the parentheses around all of it. */
+static const char *bare(const char *expression)
+{
+    int depth = 0;
+    const char *s = expression;
+    do
+        depth += (*s == '(') - (*s == ')');
+    while (depth > 0 && *++s);
+    return s > expression && !s[1] ? text_format("%.*s", (int)(s - expression) - 1, expression + 1) : expression;
+}
+
 static void declare_part(Dim d, void *emitter)
 {
     Emitter *e = emitter;
     const bool is_wide = !dim_is_plain(d);
     const char *c = c_name(NULL, "size");
-    line(e, is_wide ? "const i64 %s = %s;" : "const idx %s = %s;", c, is_wide ? dim_wide_c(d) : dim_c(d));
+    line(e, is_wide ? "const i64 %s = %s;" : "const idx %s = %s;", c, bare(is_wide ? dim_wide_c(d) : dim_c(d)));
     dim_is_variable(d, c, is_wide);
     vec_push(&e->parts, ((SizePart){d, c, is_wide}));
 }
@@ -215,10 +226,8 @@ void hide_parts(const Emitter *e, bool hide)
 /* The condition under which an assumption does not hold: "n != 3", "n == 0". */
 static const char *failure_of(const Assumption *a)
 {
-    if (dim_is_truth(a->d) && dim_is(a->is, 0)) {
-        const char *const condition = dim_wide_c(a->d);
-        return text_format("%.*s", (int)strlen(condition) - 2, condition + 1);
-    }
+    if (dim_is_truth(a->d) && dim_is(a->is, 0))
+        return bare(dim_c(a->d));
     const char *fits = dim_is_narrow(a->d) || dim_is_narrow(a->is) ? NULL : dim_wide_c(a->d);
     return text_format("%s != %s%s%s%s", dim_wide_c(a->d), dim_wide_c(a->is), fits ? " || !rt_wide_fits(" : "",
                        fits ? fits : "", fits ? ")" : "");

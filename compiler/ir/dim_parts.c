@@ -23,13 +23,16 @@ void dim_use(Dim d)
 
 static void add_length(Dim d, void *sum);
 
-/* Symbols and operations of the text, in which variables count as one. */
+/* Symbols and operations of the text, in which a variable counts as one, and a term of a sum as one more than its factors. */
 static int length(Dim d)
 {
     if (dim_is_const(d) || symbol_of(d) || dim_expr(d)->c)
         return 1;
-    int sum = 1;
-    expr_parts(dim_expr(d), add_length, &sum);
+    const Expr *e = dim_expr(d);
+    int sum = e->kind != EXPR_POLY;
+    for (int i = 0; e->kind == EXPR_POLY && i < e->n; i += 2 + (int)e->w[i + 1])
+        sum++;
+    expr_parts(e, add_length, &sum);
     return sum;
 }
 

@@ -27,8 +27,10 @@ static const struct Form {
 static bool fits_32_bits(Range r) { return r.lo >= -INT32_MAX && r.hi <= INT32_MAX; }
 static bool is_narrow(Dim d, unsigned time);
 
-/* Is the result one of the operands, or a truth? */
-static bool chooses(ExprKind kind) { return kind >= EXPR_MIN && kind <= EXPR_SELECT; }
+static bool compares(ExprKind kind) { return kind == EXPR_LESS || kind == EXPR_EQUAL; }
+
+/* Is the result one of the operands? */
+static bool chooses(ExprKind kind) { return kind == EXPR_MIN || kind == EXPR_MAX || kind == EXPR_SELECT; }
 
 /* Upper bound of the absolute value of a product and its partial products; INT64_MAX: a factor may not fit 32 bits. */
 static int64_t max_of_term(const int64_t *w, unsigned time)
@@ -55,7 +57,8 @@ static bool is_narrow_sum(const Expr *e, unsigned time)
 
 static bool is_plain(Dim d, unsigned time);
 
-/* Do d and its operands fit 32 bits for all values of the symbols? Those of which one is chosen, or which are compared, need not. */
+/* Do d and its operands fit 32 bits for all values of the symbols? Those of which one is chosen need not, and operands of
+ * comparisons may have 64 bits. */
 static bool is_narrow(Dim d, unsigned time)
 {
     if (dim_is_const(d))
@@ -66,7 +69,7 @@ static bool is_narrow(Dim d, unsigned time)
     bool narrow = fits_32_bits(dim_range_at(d, time));
     if (e->kind == EXPR_POLY)
         narrow = narrow && is_narrow_sum(e, time);
-    else if (e->kind != EXPR_SYMBOL)
+    else if (e->kind != EXPR_SYMBOL && !compares(e->kind))
         for (int i = 0; i < e->n && narrow; i++)
             narrow = (chooses(e->kind) ? is_plain : is_narrow)((Dim){e->w[i]}, time);
     e->narrow_at = time;
@@ -90,10 +93,7 @@ static bool is_plain(Dim d, unsigned time)
 bool dim_is_narrow(Dim d) { return is_narrow(d, dim_clock()); }
 bool dim_is_plain(Dim d) { return is_plain(d, dim_clock()); }
 
-bool dim_is_truth(Dim d)
-{
-    return !dim_is_const(d) && (dim_expr(d)->kind == EXPR_EQUAL || dim_expr(d)->kind == EXPR_LESS) && !dim_expr(d)->c;
-}
+bool dim_is_truth(Dim d) { return !dim_is_const(d) && compares(dim_expr(d)->kind) && !dim_expr(d)->c; }
 
 /* ---- plain arithmetic -------------------------------------------------------------------------------------------- */
 
@@ -138,12 +138,15 @@ static void print_poly(const Printer *p, const Expr *e)
 /* Operand i in print order: dim_order puts the number of an equation first, but it reads better second. */
 static Dim written(const Expr *e, int i) { return (Dim){e->w[e->kind == EXPR_EQUAL ? 1 - i : i]}; }
 
+static void print_wide(const Printer *p, Dim d);
+
 static void print_pair(const Printer *p, const Expr *e, const char *between)
 {
+    void (*const print_operand)(const Printer *, Dim) = p->as_c && compares(e->kind) ? print_wide : print;
     text_put(p->t, "%s", p->as_c ? forms[e->kind].c : forms[e->kind].text);
-    print(p, written(e, 0));
+    print_operand(p, written(e, 0));
     text_put(p->t, "%s", between);
-    print(p, written(e, 1));
+    print_operand(p, written(e, 1));
     text_put(p->t, ")");
 }
 
@@ -207,8 +210,6 @@ static void print(const Printer *p, Dim d)
 }
 
 /* ---- arithmetic in 64 bits --------------------------------------------------------------------------------------- */
-
-static void print_wide(const Printer *p, Dim d);
 
 static void print_wide_term(const Printer *p, const int64_t *w)
 {
