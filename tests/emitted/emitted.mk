@@ -13,3 +13,12 @@ test-levels: setup all
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
 	@B=$(abspath $(B)) $(PYTHON) tests/emitted/levels.py $(CACHE)/suite --every $(SIZES_EVERY) --turn $(OLD_TURN) $(M)
 .PHONY: test-levels
+
+# No line of code has more than 120 columns: the C of one of LINES_EVERY official tests, others for every commit.
+# Parts: ir/dim_parts, ir/dim_print, base/wrap.
+TESTS += lines
+LINES_EVERY ?= 8
+test-lines: setup all
+	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
+	@B=$(abspath $(B)) $(PYTHON) tests/emitted/lines.py $(CACHE)/suite $(LINES_EVERY) $(OLD_TURN)
+.PHONY: test-lines

@@ -19,6 +19,7 @@ from onnx import helper
 
 from cache import kept
 from checks import check, counts
+from lines import misplaced, wide
 from models import SPECIAL_BITS, TABLE
 from stack import deepest
 from targets import neighbours
@@ -101,24 +102,6 @@ def symbols(name, c):
         check(len(lines) >= 3 and not bad, f"{name}: symbols of {o.name}: {bad}")
 
 
-def misplaced(body):
-    """Continuation lines that are not aligned to the innermost open parenthesis. In a list in braces, or if the parenthesis is right of
-    column 60, they may be indented by 8 columns instead."""
-    body = re.sub(r'(?s:/\*.*?\*/)|"(?:[^"\\\n]|\\.)*"|(?m:^#(?:.*\\\n)*.*)', lambda m: re.sub(r"[^\n]", " ", m[0]), body)
-    within, first = [], 0     # columns after parentheses; LIST: in braces
-    LIST = 999
-    for line in map(str.rstrip, body.splitlines()):
-        at = len(line) - len(line.lstrip())
-        if within and line and at != (within[-1] if within[-1] <= 60 else first + 8):
-            yield line
-        first = first if within else at
-        for i, c in enumerate(line, 1):
-            if c == "(" or c == "{" and i < len(line):
-                within.append(i if c == "(" else LIST)
-            elif within and (c == ")" or c == "}" and within[-1] == LIST):
-                within.pop()
-
-
 def text(name, c):
     """Banner, comments and identifiers of the files."""
     header, body = c.with_suffix(".h").read_text(), c.read_text()
@@ -128,8 +111,7 @@ def text(name, c):
     check((header + body).isascii(), f"{name}: not ASCII")
     check(not re.search(r"\b(malloc|free|calloc|printf|stdio|alloca|goto|setjmp)\b", body), f"{name}: calls what it must not")
     check(not any(str(p) in header + body for p in (WORK, BUILD, pathlib.Path.home())), f"{name}: names a folder of this machine")
-    wide = [line for line in (header + body).splitlines() if len(line) > 120 and not line.lstrip().startswith(("*", "/*"))]
-    check(not wide, f"{name}: lines of more than 120 columns: {wide[:3]}")
+    check(not wide(header + body), f"{name}: lines of more than 120 columns: {wide(header + body)[:3]}")
     elsewhere = [*misplaced(header), *misplaced(body)]
     check(not elsewhere, f"{name}: continued lines at another column: {elsewhere[:3]}")
     check(not re.search(r"[{;] *\w+\(.*; *}", body), f"{name}: a brace in the line of a call")
@@ -229,8 +211,7 @@ def single_file(name, c):
         if not own and re.search(rf"^    .*\b{m[1]}\(", body.split("\n}\n")[0], re.M):
             check(m.start() > run_at, f"{name}, --single: {m[1]} is defined before the model's code")
     check("<onnxcc" not in text and text.count("#include <stddef.h>") == 1, f"{name}, --single: includes")
-    wide = [line for line in text.splitlines() if len(line) > 120]
-    check(not wide, f"{name}, --single: lines of more than 120 columns: {wide[:3]}")
+    check(not wide(text), f"{name}, --single: lines of more than 120 columns: {wide(text)[:3]}")
 
 
 def same_numbers(name, c, single):
