@@ -145,12 +145,33 @@ TILE idx tile_column(const idx v, idx lane, idx w_panel)
     return c / TILE_PANEL * w_panel + c % TILE_PANEL - from;
 }
 
+/* The last vector of a row, of `n` elements. */
+TILE vec tile_load_last(const f32 *p, idx n)
+{
+#if RT_VEC == 1
+    (void)n;
+    return vec_load(p);
+#else
+    return vec_load_some(p, n);
+#endif
+}
+
+TILE void tile_store_last(f32 *p, vec v, idx n)
+{
+#if RT_VEC == 1
+    (void)n;
+    vec_store(p, v);
+#else
+    vec_store_some(p, v, n);
+#endif
+}
+
 /* Loads c from p, rows with `pitch` (0: one row for all); the last vector has `last` elements. */
 TILE void tile_load(vec *c, const int R, const int V, const f32 *p, idx pitch, idx last)
 {
 #define TILE_ELEMENT(r, v)                                                                                             \
     if (R > r && V > v)                                                                                                \
-        c[r * V + v] = v < V - 1 ? vec_load(p + r * pitch + v * RT_VEC) : vec_load_some(p + r * pitch + v * RT_VEC, last);
+        c[r * V + v] = v < V - 1 ? vec_load(p + r * pitch + v * RT_VEC) : tile_load_last(p + r * pitch + v * RT_VEC, last);
     TILE_EACH_ELEMENT(TILE_ELEMENT)
 #undef TILE_ELEMENT
 }
@@ -160,7 +181,7 @@ TILE void tile_add(vec *c, const int R, const int V, const f32 *p, idx pitch, id
 {
 #define TILE_ELEMENT(r, v)                                                                                             \
     if (R > r && V > v)                                                                                                \
-        c[r * V + v] += v < V - 1 ? vec_load(p + r * pitch + v * RT_VEC) : vec_load_some(p + r * pitch + v * RT_VEC, last);
+        c[r * V + v] += v < V - 1 ? vec_load(p + r * pitch + v * RT_VEC) : tile_load_last(p + r * pitch + v * RT_VEC, last);
     TILE_EACH_ELEMENT(TILE_ELEMENT)
 #undef TILE_ELEMENT
 }
@@ -214,7 +235,7 @@ TILE void tile_mac(vec *c, const int R, const int V, const f32 *x, const f32 *w,
     __asm__("vldr s8, [%[x]]\n\t" TILE_MLA_##n("s8", "w")                                                              \
             : TILE_SUMS_##n(r)                                                                                         \
             : [x] "r"(x##r), TILE_FROM_##n(w), "m"(*x##r)                                                              \
-            : "s8");
+            : "s4", "s5", "s6", "s7", "s8", "s9");
 #define TILE_ROW(r, row)                                                                                               \
     if (R > r) {                                                                                                       \
         if (V == 1)                                                                                                    \
@@ -228,6 +249,7 @@ TILE void tile_mac(vec *c, const int R, const int V, const f32 *x, const f32 *w,
     }
 #define TILE_TWO(r) TILE_ROW(r, TILE_ROW_TWO)
 #define TILE_ONE(r) TILE_ROW(r, TILE_ROW_ONE)
+#define TILE_WORK "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9"
 TILE void tile_mac(vec *c, const int R, const int V, const f32 *x, const f32 *w, const struct tile_job *t)
 {
     register f32 w0 __asm__("s0"), w1 __asm__("s1"), w2 __asm__("s2"), w3 __asm__("s3");
@@ -236,6 +258,7 @@ TILE void tile_mac(vec *c, const int R, const int V, const f32 *x, const f32 *w,
     const f32 *x0 = x, *x1 = R > 1 ? x + t->at[1] : x, *x2 = R > 2 ? x + t->at[2] : x, *x3 = R > 3 ? x + t->at[3] : x,
               *x4 = R > 4 ? x + t->at[4] : x, *x5 = R > 5 ? x + t->at[5] : x;
     idx k = t->run - 2;
+    __asm__ volatile("" : : : TILE_WORK); /* gcc would keep sums there, and copy them for every pair */
     for (; k >= 0; k -= 2) {
         TILE_WEIGHTS(w)
         TILE_WEIGHTS(v)
@@ -369,14 +392,38 @@ TILE void tile_store(vec *c, const int R, const int V, f32 *y, idx pitch, idx la
 #define TILE_ELEMENT(r, v)                                                                                             \
     if (R > r && V > v) {                                                                                              \
         if (v < V - 1)                                                                                                 \
-            vec_store(y + r * pitch + v * RT_VEC, TILE_CLAMPED(c[r * V + v]));                                         \
+            vec_store(TILE_TO(r) + v * RT_VEC, TILE_CLAMPED(c[r * V + v]));                                            \
         else                                                                                                           \
-            vec_store_some(y + r * pitch + v * RT_VEC, TILE_CLAMPED(c[r * V + v]), last);                              \
+            tile_store_last(TILE_TO(r) + v * RT_VEC, TILE_CLAMPED(c[r * V + v]), last);                                \
     }
+#if VEC_CORTEX && defined __OPTIMIZE__ /* one pointer; gcc would keep one for every element */
+#define TILE_TO(r) y
+#define TILE_STORE(r)                                                                                                  \
+    if (R > r) {                                                                                                       \
+        TILE_ELEMENT(r, 0)                                                                                             \
+        TILE_ELEMENT(r, 1)                                                                                             \
+        TILE_ELEMENT(r, 2)                                                                                             \
+        TILE_ELEMENT(r, 3)                                                                                             \
+        y += pitch;                                                                                                    \
+        __asm__("" : "+r"(y));                                                                                         \
+    }
+    TILE_EACH_ROW(TILE_STORE)
+#undef TILE_STORE
+#else
+#define TILE_TO(r) (y + r * pitch)
     TILE_EACH_ELEMENT(TILE_ELEMENT)
+#endif
+#undef TILE_TO
 #undef TILE_ELEMENT
 #undef TILE_CLAMPED
 }
+
+/* What only the next stretch needs is read when that begins: gcc would load it before the first one. */
+#if VEC_CORTEX
+#define TILE_NEXT __asm__ volatile("" : : : "memory");
+#else
+#define TILE_NEXT
+#endif
 
 /* y = x w for n times R rows from x on and V vectors of columns from w on; the last vector has `last` elements. c: the
  * tile. */
@@ -392,6 +439,9 @@ TILE void tile_any(vec *c, const int R, const int V, const f32 *x, const f32 *w,
         idx row = t->tap[0], tap = t->tap[1], at = i * t->step;
         for (idx k = 0; k < t->taps; k++) {
             tile_mac(c, R, V, x + at, w + k * t->w_run, t);
+            if (k + 1 == t->taps)
+                break;
+            TILE_NEXT
             at += t->right;
             if (++tap < t->across)
                 continue;

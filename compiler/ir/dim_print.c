@@ -105,18 +105,29 @@ static void print_number(Text *t, int64_t v)
         text_put(t, "%lld", (long long)v);
 }
 
+/* Is e a quotient that C's / computes? */
+static bool is_quotient(const Expr *e)
+{
+    return e->kind == EXPR_DIV && dim_low((Dim){e->w[0]}) >= 0 && dim_is_const((Dim){e->w[1]});
+}
+
 static void print_factor(const Printer *p, Dim d)
 {
     const Expr *e = dim_is_const(d) || (p->as_c && dim_expr(d)->c) ? NULL : dim_expr(d);
     bool sum = e ? e->kind == EXPR_POLY && e->n > 2 + (int)e->w[1] : dim_is_const(d) && d.v < 0;
-    bool quotient = e && e->kind == EXPR_DIV && dim_low((Dim){e->w[0]}) >= 0 && dim_is_const((Dim){e->w[1]});
-    text_put(p->t, "%s", sum || quotient ? "(" : "");
+    bool parentheses = sum || (e && is_quotient(e));
+    text_put(p->t, "%s", parentheses ? "(" : "");
     print(p, d);
-    text_put(p->t, "%s", sum || quotient ? ")" : "");
+    text_put(p->t, "%s", parentheses ? ")" : "");
 }
 
 static void print_term(const Printer *p, int64_t c, const int64_t *w)
 {
+    const Dim first = {w[1] ? w[2] : 1};
+    if (c == 1 && w[1] == 1 && !dim_is_const(first) && is_quotient(dim_expr(first))) {
+        print(p, first);
+        return;
+    }
     if (c != 1 || !w[1])
         print_number(p->t, c);
     for (int k = 0; k < w[1]; k++) {
