@@ -590,12 +590,14 @@ static void check_output(void)
     if (opt()->package)
         check_package();
     bool text = output_is_stream(opt()->output);
+    const bool in_file = opt()->weights == WEIGHTS_INCBIN || opt()->weights == WEIGHTS_FILE;
     opt()->single |= text; /* nothing lies beside it */
-    if (text && (opt()->weights == WEIGHTS_INCBIN || opt()->weights == WEIGHTS_FILE))
+    if (text && in_file)
         usage("--weights=incbin and --weights=file need a file beside the C file: -o FILE");
-    if (target_is_plain(opt()->target) && (opt()->weights == WEIGHTS_INCBIN || opt()->weights == WEIGHTS_FILE ||
-                                           opt()->profile || opt()->training || opt()->map))
+    if (target_is_plain(opt()->target) && (in_file || opt()->profile || opt()->training || opt()->map))
         usage("--target plain has no --weights=incbin or file, no --profile, no --training and no --map");
+    if (target_loads(opt()->target) && in_file)
+        usage("--target avr has no --weights=incbin or file: its constants are arrays in flash");
     if (opt()->custom_stub && !opt()->customs.n)
         usage("--custom-stub: of which operators? --custom-op DOMAIN.OPERATOR");
     if (text && opt()->custom_stub)

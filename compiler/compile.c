@@ -43,13 +43,21 @@ static const struct Stage {
     void (*run)(Model *);
     const char *doing; /* for the user */
 } stages[] = {
-    {"resolve", 'p', resolve_ops, "checking the model"}, {"check", 0, check_model, "checking the model"},
-    {"cut", 0, cut_model, "checking the model"},         {"names", 0, bind_named, "expanding functions"},
-    {"join", 0, join_training, "expanding functions"},   {"inline", 'i', inline_functions, "expanding functions"},
-    {"calls", 0, check_inlined, "expanding functions"},  {"infer", 'f', infer_model, "finding shapes and constants"},
-    {"simplify", 's', simplify_model, "simplifying"},    {"layout", 'l', layout_model, "laying out"},
-    {"bind", 'b', bind_model, "choosing kernels"},       {"fuse", 'u', fuse_model, "fusing"},
-    {"state", 0, pair_states, "pairing states"},         {"plan", 'a', plan_model, "planning memory"},
+    {"resolve", 'p', resolve_ops, "checking the model"},
+    {"check", 0, check_model, "checking the model"},
+    {"cut", 0, cut_model, "checking the model"},
+    {"names", 0, bind_named, "expanding functions"},
+    {"join", 0, join_training, "expanding functions"},
+    {"inline", 'i', inline_functions, "expanding functions"},
+    {"calls", 0, check_inlined, "expanding functions"},
+    {"infer", 'f', infer_model, "finding shapes and constants"},
+    {"simplify", 's', simplify_model, "simplifying"},
+    {"layout", 'l', layout_model, "laying out"},
+    {"bind", 'b', bind_model, "choosing kernels"},
+    {"fuse", 'u', fuse_model, "fusing"},
+    {"load", 0, load_constants, "fusing"},
+    {"state", 0, pair_states, "pairing states"},
+    {"plan", 'a', plan_model, "planning memory"},
 };
 
 const char *stage_letters(void)

@@ -113,6 +113,12 @@
 #ifndef RT_ARENA
 #define RT_ARENA
 #endif
+/* For constants that load.h copies; gcc gives others a place in an AVR's RAM, too. */
+#if defined __AVR__ && defined __GNUC__
+#define RT_FLASH RT_ATTRIBUTE((progmem))
+#else
+#define RT_FLASH
+#endif
 /* Memory for an arena in a named section. For variables with such an attribute compilers write zeros into the program's
  * file; the assembler reserves the memory alone. */
 #if defined __GNUC__ && defined __ELF__ && !defined __TINYC__

@@ -29,6 +29,7 @@ static bool matches_any(const char *target, const char *patterns)
 }
 
 bool target_is_plain(const Target *t) { return !strcmp(t->name, "plain"); }
+bool target_loads(const Target *t) { return !strcmp(t->name, "avr"); }
 
 const char *target_nearest(const char *target)
 {

@@ -261,8 +261,12 @@ void put_memory(Text *t, const Interface *f, const Emitter *e)
     text_put(t, "#define %s_ARENA_BYTES %lld /* one block for all intermediate tensors */\n", f->u,
              (long long)(plan()->arena ? plan()->arena : 1));
     text_put(t, "#define %s_ARENA_ALIGN %lld\n", f->u, (long long)plan()->align);
-    text_put(t, "#define %s_STACK_BYTES %d /* at the deepest call, as gcc 12 compiles it, -O0 to -Os%s%s */\n\n", f->u,
-             report_stack(e->m), *opt()->target->cflags ? " with " : "", opt()->target->cflags);
+    text_put(t, "#define %s_STACK_BYTES %d /* at the deepest call, ", f->u, report_stack(e->m));
+    if (target_loads(opt()->target))
+        text_put(t, "as gcc 12 compiles it for x86-64; avr-gcc needs less */\n\n");
+    else
+        text_put(t, "as gcc 12 compiles it, -O0 to -Os%s%s */\n\n", *opt()->target->cflags ? " with " : "",
+                 opt()->target->cflags);
 }
 
 /* Is v the first of the values that share its macros? */

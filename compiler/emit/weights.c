@@ -125,6 +125,13 @@ static void put_strings(Text *t, const Value *v, const char *id, int *next_long)
     text_put(t, "static const str %s[%lld] = {\n%s};\n", id, (long long)(n ? n : 1), n ? all.s : "    {\"\", 0}\n");
 }
 
+/* The attributes of v's array. */
+static const char *attributes_of(const Value *v)
+{
+    const bool in_ram = target_loads(opt()->target) && !v->loaded;
+    return v->type == STR ? "" : in_ram ? " RT_CONST" : store()->attributes;
+}
+
 static void put_text_array(Text *t, const Value *v, const char *id)
 {
     const Tensor *d = v->data;
@@ -138,7 +145,7 @@ static void put_text_array(Text *t, const Value *v, const char *id)
     const bool one_line = n <= SHORT;
     Text all = {0};
     text_put(one_line ? &all : t, "static const %s %s[%lld]%s = {%s", type_tag(type), id, (long long)(n ? n : 1),
-             store()->attributes, one_line ? n ? "" : "0" : "\n");
+             attributes_of(v), one_line ? n ? "" : "0" : "\n");
     Wrapped w = {.to = t, .first = "", .between = "", .indent = 4};
     Text number = {0};
     for (int64_t i = 0; i < n; i++) {
@@ -240,7 +247,7 @@ static Value *same_constant(Value *v)
             map_put(&store()->seen, (void *)(uintptr_t)(h | 1), v);
             return NULL;
         }
-        bool same = w->type == v->type && tensor_size(w->data) == tensor_size(v->data) &&
+        bool same = w->type == v->type && w->loaded == v->loaded && tensor_size(w->data) == tensor_size(v->data) &&
                     !memcmp(tensor_data(w->data), tensor_data(v->data), tensor_size(v->data));
         tensor_drop(w->data);
         tensor_drop(v->data);
@@ -285,7 +292,7 @@ static const char little_endian[] =
 
 static const char in_section[] = "#ifdef %s_WEIGHTS_SECTION\n"
                                  "#define %s_CONST RT_CONST __attribute__((section(%s_WEIGHTS_SECTION)))\n"
-                                 "#else\n#define %s_CONST RT_CONST\n#endif\n";
+                                 "#else\n#define %s_CONST RT_CONST%s\n#endif\n";
 
 /* Are there arrays of numbers in the C file? */
 static bool has_arrays(void)
@@ -316,7 +323,7 @@ void put_weights(Text *t, const char *p)
     const char *u = c_upper(p);
     store()->attributes = target_is_plain(opt()->target) ? "" : text_format(" %s_CONST", u);
     if (has_arrays())
-        text_put(t, in_section, u, u, u, u);
+        text_put(t, in_section, u, u, u, u, target_loads(opt()->target) ? " RT_FLASH" : "");
     if (constants()->in_file)
         text_put(t, "%s", little_endian);
     if (constants()->loaded)
@@ -394,9 +401,9 @@ void write_constants(Model *m, const char *weights_path)
     size_t total = 0;
     for (int i = 0; i < store()->list.n; i++)
         total += tensor_size(store()->list.at[i].v->data);
-    constants()->in_file =
-        !target_is_plain(opt()->target) && (opt()->weights == WEIGHTS_INCBIN || opt()->weights == WEIGHTS_FILE ||
-                                            (opt()->weights == WEIGHTS_AUTO && total > FILE_LIMIT && weights_path));
+    constants()->in_file = !target_is_plain(opt()->target) && !target_loads(opt()->target) &&
+                           (opt()->weights == WEIGHTS_INCBIN || opt()->weights == WEIGHTS_FILE ||
+                            (opt()->weights == WEIGHTS_AUTO && total > FILE_LIMIT && weights_path));
     constants()->loaded = constants()->in_file && opt()->weights == WEIGHTS_FILE;
     write_list(weights_path);
 }
@@ -422,7 +429,7 @@ void declare_constants(Text *t, const char *prefix)
             const long long n = (long long)printed_count(c);
             text_put(t, behind ? "" : "/* The weights, which are defined at the end of this file. */\n");
             text_put(t, "static const %s %s[%lld]%s;\n", c->v->type == STR ? type : type_tag(c->printed), c->id,
-                     n ? n : 1, c->v->type == STR ? "" : store()->attributes);
+                     n ? n : 1, attributes_of(c->v));
             behind = true;
         } else if (c->id)
             put_array(t, c, NULL);

@@ -51,6 +51,7 @@ struct Value {
     bool maybe_dead : 1;   /* it lost a use and may have none; values_free decides */
     bool poisoned : 1;     /* an error was reported here: no follow-up messages */
     bool sparse : 1;       /* an initializer that the file has as a sparse tensor */
+    bool loaded : 1;       /* a constant that only Load reads (load.c) */
     const Shape *shape;
     struct Variable *state;        /* with --training: the variable whose present or next value this is; or NULL */
     TypeDesc *desc;                /* declared type (input, output, value_info), or NULL */

@@ -4,6 +4,7 @@
 #include "ir/strided.h"
 #include "dims.h"
 #include "fail.h"
+#include "load.h"
 
 static void copy_bind(Node *n)
 {
@@ -35,6 +36,12 @@ static void fill_bind(Node *n)
     bind_loop(n, l);
 }
 
+static void load_bind(Node *n)
+{
+    struct load_bind p = {.bytes = D((int64_t)tensor_size(in(n, 0)->data))};
+    bind_kernel(n, "load", U8, NO_TYPE, load_fields(), &p, NULL, 0);
+}
+
 static void fail_bind(Node *n) { BIND_T(n, fail, U8, .status = D(RT_BAD_VALUE)); }
 
 static void dims_bind(Node *n)
@@ -50,6 +57,7 @@ static void dims_bind(Node *n)
 static const Op copy_ops[] = {
     {"Start", 1, "-> y**:T", "T=ALL14", NULL, made_infer, NULL, .flags = NOFOLD | RANDOM | PRETYPED, .domain = "onnxcc"},
     {"Copy", 1, "x:T -> y:T", "T=ALL14", NULL, infer_same, copy_bind, .flags = INPLACE, .domain = "onnxcc"},
+    {"Load", 1, "x:T -> y:T", "T=ALL14", NULL, infer_same, load_bind, .flags = NOFOLD, .domain = "onnxcc"},
     {"Inside", 1, "x:T -> y:T", "T=ALL14", NULL, infer_same, copy_bind, .flags = INPLACE | NOFOLD, .domain = "onnxcc"},
     {"View", 1, "x:T -> y:T", "T=ALL14", NULL, view_infer, NULL, .flags = VIEW, .domain = "onnxcc"},
     {"Fill", 1, "-> y:T", "T=ALL14", "value:tensor", made_infer, fill_bind, .flags = PRETYPED, .domain = "onnxcc"},

@@ -53,3 +53,6 @@ void copy_outputs(Graph *g, int first);
 
 /* fuse.c */
 void fuse_model(Model *m); /* fuses loops, makes lookup tables and epilogues */
+
+/* load.c */
+void load_constants(Model *m);

@@ -38,7 +38,7 @@ TARGETS = {n: (column(c), flags) for n, c, flags in
            re.findall(r'^TARGET\("(.+?)", .*?(STACK_\w+), \w+, "(.*?)"', (BASE / "target.def").read_text(), re.M)}
 M4 = f"{TOOLS['cortex'][0]} {TARGETS['cortex-m4'][1]}"
 ENTRY = {c: TOOLS[c][2] for c in map(column, re.findall(r"^ +(STACK_\w+),$", (BASE / "target.h").read_text(), re.M))}
-WAYS = [(c, f"{TOOLS[c][0]} {flags} {level}") for c, flags in TARGETS.values() for level in TOOLS[c][1]]
+WAYS = [(c, f"{TOOLS[c][0]} {flags} {level}") for n, (c, flags) in TARGETS.items() if n != "avr" for level in TOOLS[c][1]]  # avr: avr.py
 SMALLEST_ROW = 256     # kernels that need less have no row
 TYPES = re.compile(r"(_(b?f16|f32|f64|[iu](2|4|8|16|32|64)|b8|c64|c128|str|f8e\w+|f[46]e\w+))+$")
 

@@ -268,10 +268,10 @@ def operators_table(page):
 
 
 def targets_are_run(rows, machines, readme):
-    """Each row of target.def has a machine that runs its code (for plain: tests/plain); the README mentions no other targets."""
+    """Each row of target.def has a machine that runs its code (for plain: tests/plain, for avr: avr.py); the README mentions no other targets."""
     known = re.findall(r'^TARGET\("(.+?)"', rows, re.M)
     for name in known:
-        if name not in ("generic", "plain") and f'"{name}": ' not in machines:
+        if name not in ("generic", "plain", "avr") and f'"{name}": ' not in machines:
             find("compiler/base/target.def", 1, f"no machine of tests/machines/table.py runs {name}")
     for i, line in enumerate(readme.split("\n"), 1):
         for name in re.findall(r"`([^`]+)`", line) if "| `--target" in line else ():

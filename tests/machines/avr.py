@@ -1,5 +1,6 @@
-"""Small networks in floats and in integers on an ATmega1284P in simavr: they must have the host's bits, and ONNX Runtime's results. Its
-int has 16 bits: a second build traps when an int overflows, or is shifted too far."""
+"""Small networks in floats and in integers on an ATmega1284P in simavr, for generic and for avr: they must have the host's bits, ONNX
+Runtime's results, and at most the header's stack. Its int has 16 bits: a build traps when an int overflows, or is shifted too far. For
+avr no constant of more than 8 bytes may be in RAM."""
 import os
 import pathlib
 import re
@@ -18,6 +19,7 @@ ALIAS = ["-Wno-incompatible-pointer-types"]    # to gcc 5, float and f32, which 
 TRAP = ["-fsanitize=undefined", "-fsanitize-undefined-trap-on-error"]
 SKIP, OTHER = re.compile(r"^\tsbr([cs]) (.*)\n\t(adiw|sbiw) ", re.M), {"c": "s", "s": "c"}
 WAYS = {"-O2": [], "-Os": [], "-Os, trap": TRAP}
+TARGETS = {"generic": WAYS, "avr": WAYS}
 KINDS = {"float32": "float", "uint8": "uint8_t", "int32": "int32_t"}
 
 MAIN = r"""
@@ -33,9 +35,27 @@ static void put(char c)
         ;
     UDR0 = (unsigned char)c;
 }
+extern unsigned char __heap_start;
+enum { FREE = 0xA5 };
+static unsigned char *top;   /* of the stack at the call */
+static void begin_stack(void)
+{
+    top = (unsigned char *)SP - 32;
+    for (unsigned char *p = &__heap_start; p < top; p++)
+        *p = FREE;
+}
+static unsigned stack_used(void)
+{
+    unsigned char *p = &__heap_start;
+    while (p < top && *p == FREE)
+        p++;
+    return (unsigned)(top - p) + 32;
+}
 #else
 #include <stdio.h>
 static void put(char c) { putchar(c); }
+static void begin_stack(void) {}
+static unsigned stack_used(void) { return 0; }
 #endif
 static unsigned char y[BYTES];
 int main(void)
@@ -43,7 +63,9 @@ int main(void)
 #ifdef __AVR__
     UCSR0B = 1 << TXEN0;
 #endif
-    int status = net_run((const void *)x, (void *)y);
+    begin_stack();
+    const int status = net_run((const void *)x, (void *)y);
+    put(stack_used() <= NET_STACK_BYTES ? '(' : ')');
     put('<');
     put((char)('0' + status));
     for (int i = 0; i < BYTES; i++) {
@@ -141,7 +163,7 @@ def run(*command):
 
 def result(*command):
     p = run(*command)
-    inside = re.search("<([0-9a-f]+)>", re.sub(r"\x1b\[\d*m|\s", "", p.stdout + p.stderr))  # simavr wraps and colours lines
+    inside = re.search(r"\(<([0-9a-f]+)>", re.sub(r"\x1b\[\d*m|\s", "", p.stdout + p.stderr))  # simavr wraps and colours lines
     return inside[1] if inside else f"exit {p.returncode}: {(p.stderr + p.stdout)[-500:]}"
 
 
@@ -172,9 +194,22 @@ def one(name, make, shape):
     folder = WORK / name.replace(" ", "")
     folder.mkdir(parents=True, exist_ok=True)
     model, x = make(np.random.default_rng(5), *shape)
-    onnx.save(model, folder / "net.onnx")
     want = expected(model, x)
-    subprocess.run([BUILD / "onnxcc", folder / "net.onnx", "-o", folder / "net.c", "--prefix", "net"], check=True)
+    for target, ways in TARGETS.items():
+        for way, wrong in for_target(folder / target, target, ways, model, x, want):
+            yield f"{target}, {way}", wrong
+
+
+def in_ram(program):
+    """The network's constants of more than 8 bytes in RAM."""
+    symbols = [line.split() for line in run("avr-nm", "--print-size", program).stdout.splitlines()]
+    return [s[3] for s in symbols if len(s) == 4 and s[2] in "dDrR" and s[3].startswith("net_") and int(s[1], 16) > 8]
+
+
+def for_target(folder, target, ways, model, x, want):
+    folder.mkdir(exist_ok=True)
+    onnx.save(model, folder / "net.onnx")
+    subprocess.run([BUILD / "onnxcc", folder / "net.onnx", "-o", folder / "net.c", "--prefix", "net", "--target", target], check=True)
     (folder / "main.c").write_text(MAIN)
     numbers = ",".join(float(v).hex() if x.dtype == np.float32 else f"{v}LL" for v in x.ravel())
     (folder / "data.h").write_text(f"#define BYTES {want.nbytes}\nstatic const {KINDS[x.dtype.name]} x[] = {{{numbers}}};\n")
@@ -184,9 +219,11 @@ def one(name, make, shape):
     host = result(folder / "host")
     got = np.frombuffer(bytes.fromhex(host[1:]), want.dtype).reshape(want.shape)
     yield "on the host", "" if np.allclose(got, want, rtol=1e-5, atol=1e-6) else "other numbers than ONNX Runtime's"
-    for way, flags in WAYS.items():
+    for way, flags in ways.items():
         said = compiled(folder, files, [way[:3], *flags, *build]) or result("simavr", "-m", "atmega1284p", "-f", "16000000", folder / "avr")
         yield way, "" if said == host else f"{said}, on the host {host}"
+        if target == "avr":
+            yield f"{way}, constants", f"in RAM: {in_ram(folder / 'avr')}" if in_ram(folder / "avr") else ""
 
 
 def avr():

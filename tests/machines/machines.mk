@@ -16,6 +16,7 @@ test-everywhere: setup $(B)/suite/run $(B)/include/onnxcc
 .PHONY: test-everywhere
 
 # Small networks in floats and in integers on an AVR, in simavr.
+# Parts: passes/load.
 TESTS += avr
 test-avr: setup all
 	@B=$(B) $(PYTHON) tests/machines/avr.py
