@@ -139,11 +139,19 @@ void define_symbol(Emitter *e, Symbol *s, const char *value)
     s->known = true;
 }
 
+/* An element of v that determines a size; 0 if v may have fewer elements, which a check that needs the size then refuses. */
+static const char *element(Value *v, int index)
+{
+    const Dim count = shape_count(*v->shape);
+    const char *const size = text_format("rt_size(%s[%d])", pointer(v), index);
+    return dim_low(count) > index ? size : text_format("%s > %d ? %s : 0", dim_wide_c(count), index, size);
+}
+
 void define_elements(Emitter *e, Value *v)
 {
     for (Symbol *s = symbols_of(v); s; s = s->next)
         if (!s->known && map_get(&e->used, s))
-            define_symbol(e, s, text_format("rt_size(%s[%d])", pointer(v), s->origin.index));
+            define_symbol(e, s, element(v, s->origin.index));
 }
 
 void define_iteration(Emitter *e, const Graph *body, const char *iteration)

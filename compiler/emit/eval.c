@@ -52,7 +52,8 @@ static void read_elements(Eval *e, Value *v)
 {
     for (Symbol *s = symbols_of(v); s; s = s->next) {
         Tensor t = {.type = v->type, .data = bytes_of(v, e)};
-        set_symbol(s, rt_size(tensor_get_int(&t, s->origin.index)));
+        const bool there = dim_eval(shape_count(*v->shape)) > s->origin.index; /* otherwise as in emit_sizes.c */
+        set_symbol(s, there ? rt_size(tensor_get_int(&t, s->origin.index)) : 0);
     }
 }
 
