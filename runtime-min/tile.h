@@ -418,9 +418,13 @@ TILE void tile_store(vec *c, const int R, const int V, f32 *y, idx pitch, idx la
 #undef TILE_CLAMPED
 }
 
-/* What only the next stretch needs is read when that begins: gcc would load it before the first one. */
+/* After a stretch of the sum. What only the next one needs is read when that begins: gcc would load it before the first
+ * one. */
 #if VEC_CORTEX
-#define TILE_NEXT __asm__ volatile("" : : : "memory");
+#define TILE_NEXT                                                                                                      \
+    if (k + 1 == t->taps)                                                                                              \
+        break;                                                                                                         \
+    __asm__ volatile("" : : : "memory");
 #else
 #define TILE_NEXT
 #endif
@@ -439,8 +443,6 @@ TILE void tile_any(vec *c, const int R, const int V, const f32 *x, const f32 *w,
         idx row = t->tap[0], tap = t->tap[1], at = i * t->step;
         for (idx k = 0; k < t->taps; k++) {
             tile_mac(c, R, V, x + at, w + k * t->w_run, t);
-            if (k + 1 == t->taps)
-                break;
             TILE_NEXT
             at += t->right;
             if (++tap < t->across)
