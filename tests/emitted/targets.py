@@ -29,7 +29,7 @@ OTHERS = {
     "stm32f746": "cortex-m7", "stm32h743": "cortex-m7", "stm32h563": "cortex-m33", "stm32n657": "cortex-m55", "nrf51": "cortex-m0plus",
     "nrf52": "cortex-m4", "nrf52840": "cortex-m4", "rp2040": "cortex-m0plus", "rp2350": "cortex-m33",
     "esp32": "", "esp32s3": "", "esp32-c3": "riscv32",
-    "xtensa": "", "avr": "", "atmega328p": "", "msp430": "", "mips": "", "s390x": "", "ppc64le": "", "wasm32": "", "rv32imc": "riscv32",
+    "xtensa": "", "avr5": "avr", "ATmega328P": "avr", "attiny85": "avr", "msp430": "", "mips": "", "s390x": "", "ppc64le": "", "wasm32": "", "rv32imc": "riscv32",
     "rv32imafc": "riscv32", "rv64imac": "", "rv64gc": "riscv64", "rv64imafdc": "riscv64", "rv64gcv": "riscv64", "k210": "riscv64",
     "znver4": "x86-64-v4", "znver5": "x86-64-v4", "raptorlake": "x86-64-v3", "meteorlake": "x86-64-v3",
     "graniterapids": "x86-64-v4", "x86_64_v3": "x86-64-v3", "AVX2": "x86-64-v3", "avx512": "x86-64-v4", "x86-64": "", "x86_64": "",
