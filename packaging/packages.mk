@@ -6,6 +6,7 @@ wheel: portable
 	@mkdir -p '$(PACKAGES)'
 	B='$(B)' $(PIP) wheel --quiet --no-deps $(PIP_FLAGS) --wheel-dir '$(PACKAGES)' .
 
+COMMA = ,
 # A copy of the sources, with debian/ where Debian's tools expect it, and of this build folder.
 DEB = $(PACKAGES)/onnxcc-$(VERSION)
 deb: all
@@ -16,5 +17,5 @@ deb: all
 	{ echo 'onnxcc ($(VERSION)) unstable; urgency=medium'; echo; echo '  * As in CHANGELOG.md.'; echo; \
 	  sed -n "s/^Maintainer: \(.*\)/ -- \1  $$(date -R -r CHANGELOG.md)/p" packaging/debian/control; } >$(DEB)/debian/changelog
 	cd $(DEB) && B='$(B)' dpkg-buildpackage --no-sign --build=binary --no-pre-clean >../deb.log 2>&1 || { tail -20 ../deb.log; exit 1; }
-	$(if $(LINTIAN),$(LINTIAN) --fail-on error,warning $(PACKAGES)/onnxcc_$(VERSION)_*.changes)
+	$(if $(LINTIAN),$(LINTIAN) --fail-on error$(COMMA)warning $(PACKAGES)/onnxcc_$(VERSION)_*.changes)
 .PHONY: wheel deb

@@ -85,7 +85,8 @@ def wheel(home):
 
 def deb(home):
     """The Debian packages: lintian has no complaints; installed in a folder that stands for the root, used from there, removed."""
-    run("make", "deb", f"B={B}", f"PACKAGES={B}/packages", "LINTIAN=lintian --allow-root", cwd=ROOT)
+    said = run("make", "deb", f"B={B}", f"PACKAGES={B}/packages", "LINTIAN=lintian --allow-root", cwd=ROOT)
+    check("Syntax:" not in said, f"lintian got no package: {said[-300:]}")
     made = sorted((BUILD / "packages").glob("*onnxcc*_amd64.deb"))
     made = [d for d in made if "dbgsym" not in d.name]
     check([d.name.split("_")[:2] for d in made] == [["libonnxcc-dev", version()], ["onnxcc", version()]], f"packages: {made}")
