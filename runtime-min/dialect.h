@@ -113,7 +113,7 @@
 #ifndef RT_ARENA
 #define RT_ARENA
 #endif
-/* For constants that load.h copies; gcc gives others a place in an AVR's RAM, too. */
+/* For constants that load.h copies. Others are in RAM on an AVR. */
 #if defined __AVR__ && defined __GNUC__
 #define RT_FLASH RT_ATTRIBUTE((progmem))
 #else

@@ -41,9 +41,9 @@ static int quality_of_break(const char *s, int i)
     return strchr(",;", s[i - 1]) ? 3 : strchr("+-*/&|=<>!?:", s[i + 1]) ? 2 : s[i - 1] == ')' ? 1 : 0;
 }
 
-/* Where a line of s ends, the index of a space: of the places in its first `room` characters, but not in the first third,
- * within the fewest parentheses the best and last one; before the comment at the end; if there is no such place, the
- * first one; 0: there is none. */
+/* Where a line of s ends, the index of a space: of the places in its first `room` characters, but not in the first
+ * third, within the fewest parentheses the best and last one; before the comment at the end; if there is no such place,
+ * the first one; 0: there is none. */
 static int find_break(const char *s, int room)
 {
     int best = 0, best_depth = 0, best_quality = 0, depth = 0;

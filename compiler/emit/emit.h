@@ -193,8 +193,8 @@ void define_iteration(Emitter *e, const Graph *body, const char *iteration);
 /* Before the code of a node with graphs: the variables of sizes that become known there and are used outside. */
 void begin_sizes(Emitter *e, const Node *n);
 void check_assumptions(Emitter *e); /* prints the checks of e->assumed whose sizes are known */
-/* Declares variables for parts of d, which the next statement uses, until end_parts, at the block's end, is given the number of
- * e->parts at its begin. */
+/* Declares variables for parts of d, which the next statement uses. They hold until end_parts, at the end of the block,
+ * with the number of e->parts at its begin. */
 void declare_parts(Emitter *e, Dim d);
 void end_parts(Emitter *e, int before);
 void hide_parts(const Emitter *e, bool hide); /* while another function is printed */

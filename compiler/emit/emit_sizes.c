@@ -139,7 +139,7 @@ void define_symbol(Emitter *e, Symbol *s, const char *value)
     s->known = true;
 }
 
-/* An element of v that determines a size; 0 if v may have fewer elements, which a check that needs the size then refuses. */
+/* An element of v that determines a size; 0 if v has fewer elements, which a check that needs the size then refuses. */
 static const char *element(Value *v, int index)
 {
     const Dim count = shape_count(*v->shape);
@@ -194,7 +194,7 @@ static void begin_size(Symbol *s, void *arg)
 
 void begin_sizes(Emitter *e, const Node *n) { symbols_inside(n, begin_size, &(Around){e, n}); }
 
-/* ---- variables for parts of sizes ----------------------------------------------------------------------------------- */
+/* ---- variables for parts of sizes -------------------------------------------------------------------------------- */
 
 /* An expression without the parentheses around all of it. */
 static const char *bare(const char *expression)

@@ -76,6 +76,14 @@ void bind_kernel(Node *n, const char *kernel, Type t, Type u, const Field *field
     n->call.n_arg = pointers;
 }
 
+bool call_takes(const Call *c, const Value *v)
+{
+    for (int i = 0; i < c->n_arg; i++)
+        if (c->arg[i] == v)
+            return true;
+    return false;
+}
+
 void bind_scratch(Node *n, Dim bytes) { n->call.scratch = bytes; }
 
 void bind_size(Node *n, int i, Symbol *s)

@@ -17,6 +17,7 @@
     bind_kernel(n, #k, t, u, k##_fields(), &(struct k##_bind){__VA_ARGS__}, args, n_args)
 void bind_kernel(Node *n, const char *kernel, Type t, Type u, const Field *fields, const void *params,
                  Value *const *args, int n_args);
+bool call_takes(const Call *c, const Value *v); /* is v an argument? */
 /* After a BIND: the kernel's bytes of scratch; the symbol of the i-th size that it reports. */
 void bind_scratch(Node *n, Dim bytes);
 void bind_size(Node *n, int i, Symbol *s);

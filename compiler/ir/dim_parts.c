@@ -23,7 +23,8 @@ void dim_use(Dim d)
 
 static void add_length(Dim d, void *sum);
 
-/* Symbols and operations of the text, in which a variable counts as one, and a term of a sum as one more than its factors. */
+/* Symbols and operations of the text, in which a variable counts as one, and a term of a sum as one more than its
+ * factors. */
 static int length(Dim d)
 {
     if (dim_is_const(d) || symbol_of(d) || dim_expr(d)->c)

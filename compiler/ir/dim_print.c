@@ -57,8 +57,8 @@ static bool is_narrow_sum(const Expr *e, unsigned time)
 
 static bool is_plain(Dim d, unsigned time);
 
-/* Do d and its operands fit 32 bits for all values of the symbols? Those of which one is chosen need not, and operands of
- * comparisons may have 64 bits. */
+/* Do d and its operands fit 32 bits for all values of the symbols? Operands of which one is chosen need not, and those
+ * of comparisons may have 64 bits. */
 static bool is_narrow(Dim d, unsigned time)
 {
     if (dim_is_const(d))

@@ -65,14 +65,6 @@ static bool materialise(Node *n, int i)
     return true;
 }
 
-static bool call_takes(const Node *n, const Value *v)
-{
-    for (int i = 0; i < n->call.n_arg; i++)
-        if (n->call.arg[i] == v)
-            return true;
-    return false;
-}
-
 /* A view needs its input's bytes in the arena, so a constant input is copied there. (The shape is symbolic; otherwise
  * the view would have been folded.) */
 static void copy_viewed(Node *n)
@@ -95,7 +87,7 @@ static void bind_one(Node *n)
         bind_node(n);
     bool again = control;
     for (int i = 0; i < n->n_in; i++)
-        if (n->in[i] && (control || call_takes(n, n->in[i]) || (view && i == 0)))
+        if (n->in[i] && (control || call_takes(&n->call, n->in[i]) || (view && i == 0)))
             again |= materialise(n, i);
     if (again)
         bind_node(n);

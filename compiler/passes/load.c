@@ -7,18 +7,11 @@
 
 enum { FEW = 8 }; /* bytes that are not worth a copy */
 
-static bool loop_takes(const Loop *l, const Value *v)
-{
-    for (int i = 0; l && i < l->n_in; i++)
-        if (l->in[i] == v)
-            return true;
-    return false;
-}
-
 /* Can each node that reads v read a copy instead? Not those with graphs, nor custom ones. */
 static bool is_loadable(const Value *v)
 {
-    if (!v->data || v->data->symbolic || v->form != TENSOR || v->type == STR || tensor_size(v->data) <= FEW)
+    if (!v->data || v->default_only || v->data->symbolic || v->form != TENSOR || v->type == STR ||
+        tensor_size(v->data) <= FEW)
         return false;
     EACH_AT (use, v->uses)
         if (!use->node || use->node->op->flags & CONTROL || (use->node->call.kernel && !use->node->call.kernel->header))
@@ -52,26 +45,27 @@ static void load(Node *n, Value *v)
             node_set_in(n, i, copy);
 }
 
-static bool call_takes(const Call *c, const Value *v)
+/* lpm has 16 bits of address, and reads another byte beyond them; the interrupt vectors come first. */
+static void check_reach(int64_t bytes)
 {
-    for (int i = 0; i < c->n_arg; i++)
-        if (c->arg[i] == v)
-            return true;
-    return loop_takes(c->loop, v) || loop_takes(c->epilogue, v);
+    enum { REACH = UINT16_MAX - 512 };
+    if (bytes > REACH)
+        error_at("", "MEM-03", "the constants have %lld bytes, more than the %d of flash that an AVR's pointers reach",
+                 (long long)bytes, REACH);
 }
 
 void load_constants(Model *m)
 {
     if (!target_loads(opt()->target))
         return;
-    Map seen = {0}; /* constants, as copies of which nothing else may be read */
+    int64_t bytes = 0;
     EACH_NODE (n, m->graph)
         for (int i = 0; i < n->n_in; i++) {
             Value *const v = n->in[i];
-            if (v && v->data && (map_get(&seen, v) || is_loadable(v)) && call_takes(&n->call, v)) {
-                map_put(&seen, v, v);
-                load(n, v);
-            }
+            if (!v || !call_takes(&n->call, v) || !is_loadable(v))
+                continue;
+            bytes += v->loaded ? 0 : (int64_t)tensor_size(v->data);
+            load(n, v);
         }
-    map_free(&seen);
+    check_reach(bytes);
 }

@@ -11,8 +11,9 @@ WORK = pathlib.Path(os.environ["B"]) / "lines"
 
 
 def wide(text):
-    """The lines of code of more than 120 columns. Comments may have names of any length."""
-    return [line for line in text.splitlines() if len(line) > 120 and not line.lstrip().startswith(("*", "/*"))]
+    """The lines of more than 120 columns. Those of nothing but a comment may have names of any length."""
+    code = re.sub(r'(?s:/\*.*?\*/)', lambda m: re.sub(r"[^\n]", " ", m[0]), text)
+    return [line for line, rest in zip(text.splitlines(), code.splitlines()) if len(line) > 120 and rest.strip()]
 
 
 def misplaced(body):
