@@ -18,7 +18,7 @@ static Graph *scope_of(const Emitter *e, const Symbol *s)
     return g ? g : birthplace(e, s);
 }
 
-/* Code of graph `in` uses d: widens the scopes of its symbols. */
+/* Code of graph `in` uses d: counts that, and widens the scopes of its symbols. */
 static void mention(Emitter *e, Dim d, const Graph *in)
 {
     dim_use(d);
