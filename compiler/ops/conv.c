@@ -105,18 +105,12 @@ static bool is_depthwise(const Conv *c)
     return c->cin == 1 || (c->cin <= c->cout && c->cout <= few && (c->cout & (c->cout - 1)) == 0);
 }
 
-/* n's weights w as a node that expands codes when it runs; NULL: they are floats. */
+/* n's weights w as a node that expands panels of codes when it runs; NULL: there are no such panels. */
 static Value *expanded_weights(Node *n, const Conv *c, int64_t pack, Value *w)
 {
     const int64_t taps = c->w.kernel[0] * c->w.kernel[1] * c->w.kernel[2];
     const Panels panels = {c->group, c->cout, c->cin, taps, c->cin * taps, taps, 1};
-    if (!w->data)
-        return NULL;
-    if (!c->transposed && pack != PACK_DEPTHWISE)
-        return expanded_panels(n, w, &panels);
-    (void)stays_expanded(
-        n, w, c->transposed ? "a transposed convolution reads floats" : "a depthwise convolution reads floats");
-    return NULL;
+    return w->data && !c->transposed && pack != PACK_DEPTHWISE ? expanded_panels(n, w, &panels) : NULL;
 }
 
 /* *w: the shape (outputs, inputs, kernel) of the weights that a ConvPack reads from a tensor of shape x, transposed by
@@ -178,6 +172,8 @@ static void pack_weights(Node *n, const Conv *c)
         node_set_in(n, 1, value_const(n->graph, provenance_splat(tensor_new_fill(F32, s, w->data->data), w)));
         attr_set_int(n, "splat", 1);
     } else {
+        Value *late = w->data ? unfolded(n, w) : NULL;
+        w = late ? late : w;
         Node *p = node_new(n->graph, c->transposed ? "onnxcc.ConvTransposePack" : "onnxcc.ConvPack", 1, &w, 1);
         p->source = n->source;
         p->name = w->name;

@@ -227,11 +227,9 @@ static void product_layout(Node *n)
 {
     Product p;
     Coded coded;
-    Value *b = in(n, 1);
-    if (!has_weights(n, &p)) {
-        (void)stays_expanded(n, b, "products read codes of packed weights only (--remarks=pack)");
+    Value *b = in(n, 1), *late;
+    if (!has_weights(n, &p))
         return;
-    }
     const int64_t k = dim_value(p.k), columns = dim_value(p.n);
     const Panels panels = {1, columns, k, 1, p.trans_b ? k : 1, p.trans_b ? 1 : columns, 0};
     if (pack_coded_panels(n, b, &panels, &coded)) {
@@ -241,6 +239,9 @@ static void product_layout(Node *n)
         Tensor *panel = tensor_new_fill(F32, shape_list(1, D(TILE_PANEL)), b->data->data);
         node_set_in(n, 1, value_const(n->graph, provenance_splat(panel, b)));
         attr_set_int(n, "splat", 1);
+    } else if ((late = unfolded(n, b)) != NULL) {
+        node_set_in(n, 1, late);
+        return;
     } else {
         Node *pack = node_new(n->graph, "onnxcc.ProductPack", 1, &b, 1);
         pack->source = n->source;

@@ -15,12 +15,7 @@ enum { FEW = 256 }; /* elements: fewer are expanded */
 
 /* ---- where weights come from ------------------------------------------------------------------------------------- */
 
-/* v = (x - zero) * scale, in floats; zero and scale broadcast to x, which has v's shape; NULL: 0, 1. */
-typedef struct Affine {
-    Value *x, *zero, *scale;
-} Affine;
-
-static bool is_one(const Value *v) { return v->data->splat || tensor_count(v->data) == 1; }
+bool is_one(const Value *v) { return v->data->splat || tensor_count(v->data) == 1; }
 static bool is_code(Type t) { return type_bits(t) < 32 && t != B8 && t != F8E8M0 && type_arith(t) != NO_TYPE; }
 static bool is_op(const Node *n, const char *domain, const char *op)
 {
@@ -113,12 +108,6 @@ static bool read_linear(Node *at, Value *v, Affine *l)
 
 /* ---- packing ----------------------------------------------------------------------------------------------------- */
 
-typedef union Lane {
-    float f;
-    int32_t i;
-    uint32_t u;
-} Lane;
-
 /* The work of packing: a column is all inputs of one output, tap after tap. */
 typedef struct Pack {
     const Panels *p;
@@ -160,7 +149,7 @@ static float single(const Value *v, float otherwise) { return v ? (float)tensor_
 
 static bool is_per_block(const Value *v) { return v && !is_one(v); }
 
-static int64_t gcd(int64_t a, int64_t b) { return b ? gcd(b, a % b) : a; }
+int64_t gcd(int64_t a, int64_t b) { return b ? gcd(b, a % b) : a; }
 
 /* The largest divisor of `block` such that v is constant in each block of k; 0 is divisible by all: one block. */
 static int64_t block_of(const Pack *q, const Value *v, int64_t block)
@@ -234,8 +223,7 @@ static const Type kind_types[] = {U2,   U4,     F4E2M1, I8,       U8,         I1
                                   BF16, F6E2M3, F6E3M2, F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ};
 _Static_assert(sizeof kind_types / sizeof *kind_types == CODED_COUNT, "a type for each kind");
 
-/* v as integers; NULL: it has floats that are none. */
-static Value *as_integers(Node *n, Value *v)
+Value *as_integers(Node *n, Value *v)
 {
     if (type_is_int(v->type))
         return v;
@@ -347,8 +335,7 @@ bool stays_expanded(const Node *n, const Value *v, const char *why)
     return v->data && v->data->origin && declines(REWRITE_STORED, n, "%s is expanded: %s", remark_value(v), why);
 }
 
-/* Can v, n's weights, be panels of codes? *l: the codes. */
-static bool may_be_coded(Node *n, Value *v, Affine *l)
+bool may_be_coded(Node *n, Value *v, Affine *l)
 {
     if (opt()->expand_weights || tensor_count(v->data) < FEW)
         return false;

@@ -16,6 +16,23 @@ typedef struct Coded {
     double scale_all, zero_all;
 } Coded;
 
+/* Weights v = (x - zero) * scale, in floats; x: codes, of v's shape, to which zero and scale broadcast; NULL: 0, 1. */
+typedef struct Affine {
+    Value *x, *zero, *scale;
+} Affine;
+
+/* An element in its arithmetic type. */
+typedef union Lane {
+    float f;
+    int32_t i;
+    uint32_t u;
+} Lane;
+
+bool is_one(const Value *v); /* constants: one number for all elements */
+/* Are v, weights of n, constant codes of fewer bits? */
+bool may_be_coded(Node *n, Value *v, Affine *l);
+Value *as_integers(Node *n, Value *v); /* NULL: v has floats that are no integers */
+int64_t gcd(int64_t a, int64_t b);
 /* Packs v's elements as panels of codes. False: they are no codes of fewer bits, dequantised or cast, or panels of
  * codes would not be much smaller than those of floats. */
 bool pack_coded_panels(Node *n, Value *v, const Panels *p, Coded *c);

@@ -220,7 +220,7 @@ static bool fold_fill(Node *n)
 
 static bool can_fold(const Node *n)
 {
-    if (n->op->flags & (RANDOM | NOFOLD | CONTROL) || n->fails)
+    if (n->op->flags & (RANDOM | NOFOLD | CONTROL) || n->fails || n->late)
         return false;
     EACH_IN (v, n)
         if (!v->data || v->data->symbolic)

@@ -301,22 +301,26 @@ static void layout_graph(Graph *g)
     }
 }
 
-/* Remarks the constants of n that were computed from numbers of fewer bits. */
-static void remark_expanded(const Node *n)
+/* Makes the weights that g's nodes still read as floats, and that are codes, results of nodes that run. */
+static void unfold_graph(Graph *g)
 {
-    EACH_IN (v, n)
-        if (!n->op->layout && v->data && v->data->origin && v->type == F32)
-            (void)declines(REWRITE_STORED, n, "%s is expanded: %s", remark_value(v),
-                           n->op->flags & (MOVES | VIEW) ? "it moves numbers, not codes"
-                                                         : "only products, convolutions and Gather read codes");
+    EACH_NODE (n, g) {
+        EACH_NESTED (inner, n)
+            unfold_graph(inner);
+        for (int i = 0; i < n->n_in; i++)
+            if (n->in[i] && n->in[i]->data && n->in[i]->data->origin) {
+                Value *made = unfolded(n, n->in[i]);
+                if (made)
+                    node_set_in(n, i, made);
+            }
+    }
 }
 
 void layout_model(Model *m)
 {
     layout_graph(m->graph);
+    unfold_graph(m->graph);
     remove_dead(m->graph);
-    EACH_NODE (n, m->graph) {
+    EACH_NODE (n, m->graph)
         remark_transpose(n);
-        remark_expanded(n);
-    }
 }

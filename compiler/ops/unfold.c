@@ -1,0 +1,197 @@
+/* unfold.c - constant weights for kernels that read floats: the folding of what computed them is undone. A loop computes
+ * them at every run, from codes, and from one scale and zero point for each block; it may be fused with its reader. */
+#include "base/options.h"
+#include "ir/exec.h"
+#include "ir/provenance.h"
+#include "ir/remark.h"
+#include "passes/infer.h"
+#include "stored.h"
+
+/* ---- blocks: the longest parts of an axis in which the scale, or the zero point, is the same --------------------- */
+
+typedef struct Blocks {
+    int64_t of[MAX_RANK];
+} Blocks;
+
+/* The size of v, which broadcasts to rank axes, along axis k. */
+static int64_t size_along(const Value *v, int rank, int k)
+{
+    const int own = k - (rank - v->shape->rank);
+    return own < 0 ? 1 : dim_value(v->shape->dim[own]);
+}
+
+/* The length of v's blocks along its axis k: it divides the axis. */
+static int64_t block_along(const Value *v, int k)
+{
+    const int64_t size = dim_value(v->shape->dim[k]);
+    const size_t inner = (size_t)dim_value(shape_product(*v->shape, k + 1, v->shape->rank)) * (size_t)type_bits(v->type) / 8;
+    const int64_t outer = dim_value(shape_product(*v->shape, 0, k));
+    const unsigned char *at = tensor_data(v->data);
+    int64_t block = size;
+    for (int64_t o = 0; o < outer && block > 1; o++, at += (size_t)size * inner)
+        for (int64_t i = 1; i < size && block > 1; i++)
+            if (i % block && memcmp(at + (size_t)i * inner, at + (size_t)(i - 1) * inner, inner))
+                block = gcd(block, i);
+    return block;
+}
+
+/* The blocks of v along the axes of x, to which it broadcasts. */
+static Blocks blocks_of(const Value *v, const Shape *x)
+{
+    Blocks b;
+    for (int k = 0; k < x->rank; k++) {
+        const int own = k - (x->rank - v->shape->rank);
+        const int64_t size = dim_value(x->dim[k]);
+        b.of[k] = own < 0 || dim_is(v->shape->dim[own], 1) ? size : block_along(v, own);
+    }
+    return b;
+}
+
+/* ---- scales and zero points -------------------------------------------------------------------------------------- */
+
+/* Does t have all n numbers of arithmetic type exactly? */
+static bool has_exactly(Type t, Type arith, const Lane *a, int64_t n)
+{
+    bool same = type_arith(t) == arith || (arith == I32 && type_arith(t) == U32);
+    for (int64_t i = 0; i < n && same; i++) {
+        unsigned char code[8] = {0};
+        Lane back;
+        elements_store(t, code, 0, 1, 1, &a[i]);
+        elements_load(t, code, 0, 1, 1, &back);
+        same = back.u == a[i].u;
+    }
+    return same;
+}
+
+/* v, which broadcasts to x, with one element for each block, in the first exact type of the list: its shape is that of
+ * x's axes, each of which that is cut by `cut` is two. own: the blocks of v itself. */
+static Value *by_blocks(Node *n, const Value *v, const Shape *x, const Blocks *cut, const Blocks *own, const Type *types)
+{
+    int64_t count = 1, at[MAX_RANK] = {0}, blocks[MAX_RANK];
+    Dim dim[2 * MAX_RANK];
+    int rank = 0;
+    for (int k = 0; k < x->rank; k++) {
+        const int64_t size = dim_value(x->dim[k]);
+        const bool whole = own->of[k] == size;
+        blocks[k] = whole ? 1 : size / cut->of[k];
+        count *= blocks[k];
+        dim[rank++] = D(blocks[k]);
+        if (cut->of[k] > 1 && cut->of[k] < size)
+            dim[rank++] = D(1);
+    }
+    Lane *a = big_alloc((size_t)count * sizeof *a);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t from = 0;
+        for (int k = 0; k < x->rank; k++) {
+            const int64_t size = size_along(v, x->rank, k);
+            from = from * size + (size == 1 ? 0 : at[k] * cut->of[k]);
+        }
+        elements_load(v->type, tensor_data(v->data), from, 1, 1, &a[i]);
+        for (int k = x->rank - 1; k >= 0 && ++at[k] == blocks[k]; k--)
+            at[k] = 0;
+    }
+    while (!has_exactly(*types, type_arith(v->type), a, count) && types[1])
+        types++;
+    Tensor *t = tensor_new(*types, 1, &count);
+    elements_store(*types, (void *)(uintptr_t)t->data, 0, 1, count, a);
+    big_free(a);
+    provenance_made(t, n, "onnxcc.BlockScales", 1, (Value *[]){(Value *)(uintptr_t)v});
+    return inferred(make_reshape(n, value_const(n->graph, t), rank, dim));
+}
+
+/* One number. */
+static Value *one(Node *n, const Value *v)
+{
+    return v->type == I32 || type_is_int(v->type) ? make_scalar(n, v->type, (double)tensor_get_int(v->data, 0))
+                                                  : make_scalar(n, v->type, tensor_get(v->data, 0));
+}
+
+/* ---- weights ----------------------------------------------------------------------------------------------------- */
+
+static Value *late(Value *made)
+{
+    made->def->late = true;
+    return inferred(made);
+}
+
+/* Can one onnxcc.Dequantize compute (x - zero) * scale? */
+static bool is_one_step(const Value *x, const Value *zero)
+{
+    return x->type != F16 && x->type != BF16 && (!zero || type_is_int(x->type) == type_is_int(zero->type));
+}
+
+/* (x - zero) * scale, computed at every run. */
+static Value *computed(Node *n, Value *x, Value *zero, Value *scale)
+{
+    if ((scale || zero) && is_one_step(x, zero))
+        return late(with_int(make(n, "onnxcc.Dequantize", 3, x, scale ? scale : make_scalar(n, F32, 1), zero), "to", F32));
+    Value *y = late(make_cast(n, x, F32));
+    if (zero)
+        y = late(make(n, "Sub", 2, y, zero->type == F32 ? zero : late(make_cast(n, zero, F32))));
+    if (scale)
+        y = late(make(n, "Mul", 2, y, scale->type == F32 ? scale : late(make_cast(n, scale, F32))));
+    return y;
+}
+
+/* May n read v, of a buffer, which it cannot be fused with? */
+static bool fits_arena(const Node *n, const Value *v)
+{
+    const int64_t arena = opt()->max_arena ? opt()->max_arena : (int64_t)1 << 30;
+    return n->op->pointwise || n->op->flags & ELEMENTWISE || (int64_t)tensor_size(v->data) <= arena / 4;
+}
+
+Value *unfolded(Node *n, Value *v)
+{
+    static const Type reals[] = {F8E8M0, F16, BF16, F32, NO_TYPE};
+    Affine l;
+    if (!may_be_coded(n, v, &l))
+        return NULL;
+    if (n->op->flags & (CONTROL | CUSTOM | INSPECTS_PRODUCERS)) {
+        (void)stays_expanded(n, v, "loops, branches and custom operators take constants as they are");
+        return NULL;
+    }
+    if (!fits_arena(n, v)) {
+        (void)stays_expanded(n, v, "its floats would take more than a quarter of the arena's limit (--max-arena)");
+        return NULL;
+    }
+    const Shape *x = l.x->shape;
+    Value *zero = l.zero, *scale = l.scale;
+    if (zero && type_is_int(l.x->type)) {
+        Value *whole = as_integers(n, zero);
+        zero = whole ? whole : zero;
+    }
+    const Type ints[] = {l.x->type, I32, NO_TYPE};
+    const Blocks none = blocks_of(make_scalar(n, F32, 0), x);
+    const Blocks of_zero = zero && !is_one(zero) ? blocks_of(zero, x) : none,
+                 of_scale = scale && !is_one(scale) ? blocks_of(scale, x) : none;
+    Blocks cut;
+    Dim dim[2 * MAX_RANK];
+    int rank = 0;
+    for (int k = 0; k < x->rank; k++) {
+        const int64_t size = dim_value(x->dim[k]), b = cut.of[k] = gcd(of_zero.of[k], of_scale.of[k]);
+        dim[rank++] = D(b > 1 && b < size ? size / b : size);
+        if (b > 1 && b < size)
+            dim[rank++] = D(b);
+    }
+    if (rank > MAX_RANK) {
+        (void)stays_expanded(n, v, "its blocks have too many axes");
+        return NULL;
+    }
+    if (zero)
+        zero = is_one(zero) ? one(n, zero) : by_blocks(n, zero, x, &cut, &of_zero, type_is_int(zero->type) ? ints : reals);
+    if (scale)
+        scale = is_one(scale) ? one(n, scale) : by_blocks(n, scale, x, &cut, &of_scale, reals);
+    const int64_t bits = (int64_t)(tensor_size(l.x->data) + (zero ? tensor_size(zero->data) : 0) +
+                                   (scale ? tensor_size(scale->data) : 0)) * 8;
+    if (bits > tensor_count(v->data) * 24) {
+        (void)declines(REWRITE_STORED, n, "codes, scales and zero points of %s would not be much smaller than floats",
+                       remark_value(v));
+        return NULL;
+    }
+    (void)applies(REWRITE_STORED, n, "%s, as codes of %d bits, from which a loop computes floats", remark_value(v),
+                  type_bits(l.x->type));
+    Value *codes = rank == x->rank ? l.x : inferred(make_reshape(n, l.x, rank, dim));
+    Value *y = computed(n, codes, zero, scale);
+    y->name = v->name;
+    return rank == x->rank ? y : inferred(make_reshape(n, y, x->rank, x->dim));
+}
