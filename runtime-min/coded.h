@@ -4,6 +4,7 @@
 #ifndef ONNXCC_CODED_H
 #define ONNXCC_CODED_H
 #include "rt.h"
+#include "codes.h"
 #include "tile.h"
 
 /* y (m, n) = x (m, k) w + b + r. w: panels of 16 columns with `rows` rows each, a row has a code of each column, or 2
@@ -18,190 +19,8 @@
 PARAMS(dense_coded)
 
 /* Expands panels of coded weights, of k rows, as for dense_coded. */
-#define expand_coded_PARAMS(X, V)                                                                                      \
-    X(idx, panels) X(idx, k) X(int, kind) X(int, scales) X(int, zeros) X(idx, rows) X(idx, block) X(idx, blocks)       \
-    X(f32, scale_all) X(f32, zero_all)
+#define expand_coded_PARAMS(X, V) X(idx, panels) X(idx, k) CODED_PARAMS(X)
 PARAMS(expand_coded)
-
-/* X(kind, storage, codes per element of storage) */
-#define CODED_KINDS(X)                                                                                                 \
-    X(u2, u8, 4) X(u4, u8, 2) X(f4e2m1, u8, 2) X(i8, u8, 1) X(u8, u8, 1) X(i16, u16, 1) X(u16, u16, 1) X(f16, u16, 1)  \
-    X(bf16, u16, 1) X(f6e2m3, u8, 1) X(f6e3m2, u8, 1) X(f8e4m3fn, u8, 1) X(f8e4m3fnuz, u8, 1) X(f8e5m2, u8, 1)         \
-    X(f8e5m2fnuz, u8, 1)
-#define CODED_ENUM(kind, storage, each) CODED_##kind,
-enum { CODED_KINDS(CODED_ENUM) CODED_COUNT };
-enum { CODED_ALL, CODED_F32, CODED_F16, CODED_BF16, CODED_E8M0, CODED_SAME }; /* SAME: zero points, as the codes */
-
-/* ---- a vector of codes as floats; i: the code's position in its element of storage ------------------------------- */
-
-#define CODED_EACH_LANE(name, storage, value)                                                                          \
-    RT_INLINE vec coded_vec_##name(const storage *p, const int i)                                                      \
-    {                                                                                                                  \
-        f32 a[RT_VEC];                                                                                                 \
-        (void)i;                                                                                                       \
-        for (int j = 0; j < RT_VEC; j++)                                                                               \
-            a[j] = value;                                                                                              \
-        return vec_load(a);                                                                                            \
-    }
-#define CODED_WHOLE(kind, storage, v)                                                                                  \
-    RT_INLINE vec coded_vec_##kind(const storage *p, const int i)                                                      \
-    {                                                                                                                  \
-        (void)i;                                                                                                       \
-        return v;                                                                                                      \
-    }
-#if RT_VEC == 16
-#define CODED_WIDEN(from, load, p) _mm512_cvtep##from##_epi32(load((const void *)(p)))
-#define CODED_BYTES _mm_loadu_si128
-#define CODED_WORDS _mm256_loadu_si256
-#define CODED_SHIFT(v, n) _mm512_srli_epi32(v, (unsigned)(n))
-#define CODED_AND(v, mask) _mm512_and_si512(v, _mm512_set1_epi32(mask))
-#define CODED_REAL(v) (vec)_mm512_cvtepi32_ps(v)
-#define CODED_HIGH(v) (vec)_mm512_castsi512_ps(_mm512_slli_epi32(v, 16))
-#define CODED_HALF(p) (vec)_mm512_cvtph_ps(CODED_WORDS((const void *)(p)))
-#elif RT_VEC == 8 && defined __AVX2__
-#define CODED_WIDEN(from, load, p) _mm256_cvtep##from##_epi32(load((const void *)(p)))
-#define CODED_BYTES _mm_loadl_epi64
-#define CODED_WORDS _mm_loadu_si128
-#define CODED_SHIFT(v, n) _mm256_srli_epi32(v, n)
-#define CODED_AND(v, mask) _mm256_and_si256(v, _mm256_set1_epi32(mask))
-#define CODED_REAL(v) (vec)_mm256_cvtepi32_ps(v)
-#define CODED_HIGH(v) (vec)_mm256_castsi256_ps(_mm256_slli_epi32(v, 16))
-#ifdef __F16C__
-#define CODED_HALF(p) (vec)_mm256_cvtph_ps(CODED_WORDS((const void *)(p)))
-#endif
-#endif
-#ifdef CODED_WIDEN
-RT_INLINE vec coded_vec_u2(const u8 *p, const int i)
-{
-    return CODED_REAL(CODED_AND(CODED_SHIFT(CODED_WIDEN(u8, CODED_BYTES, p), 2 * i), 3));
-}
-RT_INLINE vec coded_vec_u4(const u8 *p, const int i)
-{
-    return i ? CODED_REAL(CODED_SHIFT(CODED_WIDEN(u8, CODED_BYTES, p), 4))
-             : CODED_REAL(CODED_AND(CODED_WIDEN(u8, CODED_BYTES, p), 15));
-}
-CODED_WHOLE(u8, u8, CODED_REAL(CODED_WIDEN(u8, CODED_BYTES, p)))
-CODED_WHOLE(i8, u8, CODED_REAL(CODED_WIDEN(i8, CODED_BYTES, p)))
-CODED_WHOLE(u16, u16, CODED_REAL(CODED_WIDEN(u16, CODED_WORDS, p)))
-CODED_WHOLE(i16, u16, CODED_REAL(CODED_WIDEN(i16, CODED_WORDS, p)))
-CODED_WHOLE(bf16, u16, CODED_HIGH(CODED_WIDEN(u16, CODED_WORDS, p)))
-#else
-CODED_EACH_LANE(u2, u8, (f32)((p[j] >> (2 * i)) & 3))
-CODED_EACH_LANE(u4, u8, (f32)((p[j] >> (4 * i)) & 15))
-CODED_EACH_LANE(u8, u8, (f32)p[j])
-CODED_EACH_LANE(i8, u8, (f32)(i8)p[j])
-CODED_EACH_LANE(u16, u16, (f32)p[j])
-CODED_EACH_LANE(i16, u16, (f32)(i16)p[j])
-CODED_EACH_LANE(bf16, u16, value_bf16(p[j]))
-#endif
-#ifdef CODED_HALF
-CODED_WHOLE(f16, u16, CODED_HALF(p))
-#else
-CODED_EACH_LANE(f16, u16, value_f16(p[j]))
-#endif
-CODED_EACH_LANE(f4e2m1, u8, value_f4e2m1((p[j] >> (4 * i)) & 15))
-CODED_EACH_LANE(f6e2m3, u8, value_f6e2m3(p[j]))
-CODED_EACH_LANE(f6e3m2, u8, value_f6e3m2(p[j]))
-CODED_EACH_LANE(f8e4m3fn, u8, value_f8e4m3fn(p[j]))
-CODED_EACH_LANE(f8e4m3fnuz, u8, value_f8e4m3fnuz(p[j]))
-CODED_EACH_LANE(f8e5m2, u8, value_f8e5m2(p[j]))
-CODED_EACH_LANE(f8e5m2fnuz, u8, value_f8e5m2fnuz(p[j]))
-#undef CODED_EACH_LANE
-#undef CODED_WHOLE
-
-/* ---- panels ------------------------------------------------------------------------------------------------------ */
-
-struct coded {
-    const void *w, *scale, *zero;
-    idx rows, block, blocks;
-    int scales, zeros;
-    f32 scale_all, zero_all;
-};
-
-/* A row of 16 scales or zero points. */
-SHARED void coded_row(f32 *restrict to, const void *from, int stored, idx row, f32 all)
-{
-    const idx at = row * TILE_PANEL;
-    if (stored == CODED_F32)
-        memcpy(to, (const f32 *)from + at, TILE_PANEL * sizeof *to);
-    else if (stored == CODED_F16)
-        for (idx j = 0; j < TILE_PANEL; j += RT_VEC)
-            vec_store(to + j, coded_vec_f16((const u16 *)from + at + j, 0));
-    else if (stored == CODED_BF16)
-        for (idx j = 0; j < TILE_PANEL; j += RT_VEC)
-            vec_store(to + j, coded_vec_bf16((const u16 *)from + at + j, 0));
-    else
-        for (idx j = 0; j < TILE_PANEL; j++)
-            to[j] = stored == CODED_E8M0 ? value_f8e8m0(((const u8 *)from)[at + j]) : all;
-}
-
-static const f32 coded_none[TILE_PANEL] RT_ATTRIBUTE((unused));
-static const f32 RT_ATTRIBUTE((unused)) coded_ones[TILE_PANEL] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
-
-/* Expands n values of k of a panel, from `k` on: to[n][16]. */
-#ifdef ONNXCC_PLAIN
-#define CODED_REF int
-#else
-typedef void coded_fn(f32 *restrict to, const struct coded *c, idx panel, idx k, idx n);
-#define CODED_REF coded_fn *
-#endif
-#define CODED_ROW(kind, i, from, zero, factor)                                                                         \
-    for (int j = 0; j < TILE_PANEL; j += RT_VEC)                                                                       \
-        vec_store(to + j, (coded_vec_##kind((from) + j, i) - vec_load((zero) + j)) * vec_load((factor) + j));          \
-    to += TILE_PANEL;
-#define CODED_DEFINE(kind, storage, each)                                                                              \
-    /* The i-th codes of a row, for an i known only at run time. */                                                    \
-    SHARED void coded_one_##kind(f32 *restrict to, const storage *p, idx i, const f32 *zero, const f32 *factor)        \
-    {                                                                                                                  \
-        if (i == 0) {                                                                                                  \
-            CODED_ROW(kind, 0, p, zero, factor)                                                                        \
-        } else if (each > 1 && i == 1) {                                                                               \
-            CODED_ROW(kind, 1 % each, p, zero, factor)                                                                 \
-        } else if (each > 2 && i == 2) {                                                                               \
-            CODED_ROW(kind, 2 % each, p, zero, factor)                                                                 \
-        } else if (each > 2) {                                                                                         \
-            CODED_ROW(kind, 3 % each, p, zero, factor)                                                                 \
-        }                                                                                                              \
-    }                                                                                                                  \
-    SHARED void coded_expand_##kind(f32 *restrict to, const struct coded *c, idx panel, idx k, idx n)                  \
-    {                                                                                                                  \
-        const storage *const w = (const storage *)c->w + panel * c->rows * TILE_PANEL;                                 \
-        const idx end = k + n, zero_rows = (c->blocks + each - 1) / each;                                              \
-        f32 factor[TILE_PANEL], zero[TILE_PANEL];                                                                      \
-        while (k < end) {                                                                                              \
-            const idx b = k / c->block, stop = end - b * c->block < c->block ? end : (b + 1) * c->block;               \
-            coded_row(factor, c->scale, c->scales, panel * c->blocks + b, c->scale_all);                               \
-            if (c->zeros == CODED_SAME)                                                                                \
-                coded_one_##kind(zero, (const storage *)c->zero + (panel * zero_rows + b / each) * TILE_PANEL,         \
-                                 b % each, coded_none, coded_ones);                                                    \
-            else                                                                                                       \
-                coded_row(zero, c->zero, c->zeros, panel * c->blocks + b, c->zero_all);                                \
-            while (k < stop)                                                                                           \
-                if (k % each == 0 && k + each <= stop) {                                                               \
-                    const storage *const p = w + k / each * TILE_PANEL;                                                \
-                    CODED_ROW(kind, 0, p, zero, factor)                                                                \
-                    if (each > 1) {                                                                                    \
-                        CODED_ROW(kind, 1 % each, p, zero, factor)                                                     \
-                    }                                                                                                  \
-                    if (each > 2) {                                                                                    \
-                        CODED_ROW(kind, 2 % each, p, zero, factor)                                                     \
-                        CODED_ROW(kind, 3 % each, p, zero, factor)                                                     \
-                    }                                                                                                  \
-                    k += each;                                                                                         \
-                } else {                                                                                               \
-                    coded_one_##kind(to, w + k / each * TILE_PANEL, k % each, zero, factor);                           \
-                    to += TILE_PANEL;                                                                                  \
-                    k++;                                                                                               \
-                }                                                                                                      \
-        }                                                                                                              \
-    }
-CODED_KINDS(CODED_DEFINE)
-#undef CODED_DEFINE
-#undef CODED_ROW
-
-#define CODED_CHOICE(prefix, name)                                                                                     \
-    if (kind == CODED_##name)                                                                                          \
-        return prefix##name;
 
 #if RT_VEC > 1
 /* c += x w for one row of x, four vectors of columns from panel `panel` on, and n values of k from `k` on. The weights
@@ -314,27 +133,6 @@ SHARED void coded_single(const f32 *x, const f32 *b, const f32 *r, f32 *y, coded
         if (epilogue)
             epilogue(y + c, p->y_pitch, 1, p->n - c < 4 * RT_VEC ? p->n - c : 4 * RT_VEC);
     }
-}
-#endif
-
-#ifdef ONNXCC_PLAIN
-#define coded_of(kind) (kind)
-SHARED void coded_expand(const int kind, f32 *restrict to, const struct coded *c, idx panel, idx k, idx n)
-{
-#define CODED_CASE(name, storage, each)                                                                                \
-    if (kind == CODED_##name)                                                                                          \
-        coded_expand_##name(to, c, panel, k, n);
-    CODED_KINDS(CODED_CASE)
-#undef CODED_CASE
-}
-#else
-/* The function for a kind, which is a literal. */
-TILE coded_fn *coded_of(const int kind)
-{
-#define CODED_CASE(name, storage, each) CODED_CHOICE(coded_expand_, name)
-    CODED_KINDS(CODED_CASE)
-#undef CODED_CASE
-    return NULL;
 }
 #endif
 
@@ -483,7 +281,7 @@ CODED_KERNEL void CODED_FN(dense_coded)(const f32 *x, const void *w, const f32 *
                                         const void *zero, f32 *y, f32 *scratch, struct dense_coded p)
 {
     const struct dense_coded passed = p; /* p itself is not passed on, so that clang -O1 propagates its literals */
-    const struct coded c = {w, scale, zero, p.rows, p.block, p.blocks, p.scales, p.zeros, p.scale_all, p.zero_all};
+    const struct coded c = CODED_OF(p, w, scale, zero);
     const struct coded_plan plan[2] = {coded_plan(p.m, p.n < p.columns ? p.n : p.columns),
                                        coded_plan(p.m, p.n % p.columns)};
 #if RT_VEC > 1
@@ -500,7 +298,7 @@ CODED_KERNEL void CODED_FN(dense_coded)(const f32 *x, const void *w, const f32 *
 #ifndef EPI
 KERNEL void FN(expand_coded)(const void *w, const void *scale, const void *zero, f32 *restrict y, struct expand_coded p)
 {
-    const struct coded c = {w, scale, zero, p.rows, p.block, p.blocks, p.scales, p.zeros, p.scale_all, p.zero_all};
+    const struct coded c = CODED_OF(p, w, scale, zero);
     CODED_REF const expand = coded_of(p.kind);
     for (idx i = 0; i < p.panels; i++)
         TILE_DO(coded_expand, expand, y + i * p.k * TILE_PANEL, &c, i, 0, p.k);

@@ -2,13 +2,21 @@
 #ifndef ONNXCC_EXPERTS_H
 #define ONNXCC_EXPERTS_H
 #include "rt.h"
+#include "codes.h"
 
-/* x: (rows, each, depth), or (rows, depth) if shared; w: (experts, columns, depth), bias: (experts, columns) or NULL;
- * at: (rows, each), the expert; y: (rows, each, columns). */
-#define experts_PARAMS(X, V) X(idx, rows) X(idx, each) X(idx, depth) X(idx, columns) X(idx, experts) X(int, shared)
+/* x: (tokens, each, depth), or (tokens, depth) if shared; w: (experts, columns, depth), bias: (experts, columns) or NULL;
+ * at: (tokens, each), the expert; y: (tokens, each, columns). */
+#define experts_PARAMS(X, V) X(idx, tokens) X(idx, each) X(idx, depth) X(idx, columns) X(idx, experts) X(int, shared)
 PARAMS(experts)
 
+/* The same for w in panels of codes, of which the chosen experts' are expanded, EXPERTS_RUN values of k at a time, in
+ * EXPERTS_RUN * 16 floats of scratch. */
+#define experts_coded_PARAMS(X, V) experts_PARAMS(X, V) CODED_PARAMS(X)
+PARAMS(experts_coded)
+
 #define EXPERTS_LANES 8
+#define EXPERTS_RUN 32
+#define EXPERTS_CODED_f32 1
 
 #define EXPERTS_NOT_f64 1
 #endif
@@ -31,7 +39,7 @@ HELPER A FN(experts_sum)(const T *x, const T *w, idx n)
 
 KERNEL int FN(experts)(const T *x, const T *w, const i64 *at, const T *bias, T *y, struct experts p)
 {
-    for (idx r = 0; r < p.rows * p.each; r++) {
+    for (idx r = 0; r < p.tokens * p.each; r++) {
         if (at[r] < 0 || at[r] >= p.experts)
             return RT_BAD_INDEX;
         const idx e = (idx)at[r] * p.columns, from = (p.shared ? r / p.each : r) * p.depth;
@@ -43,5 +51,45 @@ KERNEL int FN(experts)(const T *x, const T *w, const i64 *at, const T *bias, T *
     return RT_OK;
 }
 REGISTER_FALLIBLE(experts, 5, 4, 0)
+
+#if RT_TAKES(EXPERTS_CODED_, T)
+/* sum = the products of x with a panel, added in the order of experts_sum. */
+HELPER void experts_panel(f32 *sum, const f32 *x, const struct coded *w, CODED_REF expand, idx panel, idx n, f32 *part)
+{
+    f32 lane[EXPERTS_LANES][TILE_PANEL] = {{0}};
+    for (idx k = 0; k < n; k += EXPERTS_RUN) {
+        const idx run = n - k < EXPERTS_RUN ? n - k : EXPERTS_RUN;
+        TILE_DO(coded_expand, expand, part, w, panel, k, run);
+        for (idx i = 0; i < run; i++) {
+            f32 *const to = k + i < n / EXPERTS_LANES * EXPERTS_LANES ? lane[i % EXPERTS_LANES] : sum;
+            for (idx j = 0; j < TILE_PANEL; j++)
+                to[j] += x[k + i] * part[i * TILE_PANEL + j];
+        }
+    }
+    for (int l = 0; l < EXPERTS_LANES; l++)
+        for (idx j = 0; j < TILE_PANEL; j++)
+            sum[j] += lane[l][j];
+}
+
+KERNEL int FN(experts_coded)(const f32 *x, const void *w, const i64 *at, const f32 *bias, const void *scale,
+                             const void *zero, f32 *y, f32 *part, struct experts_coded p)
+{
+    const struct coded c = CODED_OF(p, w, scale, zero);
+    const idx panels = (p.columns + TILE_PANEL - 1) / TILE_PANEL;
+    for (idx r = 0; r < p.tokens * p.each; r++) {
+        if (at[r] < 0 || at[r] >= p.experts)
+            return RT_BAD_INDEX;
+        const idx e = (idx)at[r], from = (p.shared ? r / p.each : r) * p.depth;
+        for (idx of = 0; of < panels; of++) {
+            f32 sum[TILE_PANEL] = {0};
+            experts_panel(sum, x + from, &c, coded_of(p.kind), e * panels + of, p.depth, part);
+            for (idx j = of * TILE_PANEL; j < p.columns && j < (of + 1) * TILE_PANEL; j++)
+                y[r * p.columns + j] = bias ? sum[j % TILE_PANEL] + bias[e * p.columns + j] : sum[j % TILE_PANEL];
+        }
+    }
+    return RT_OK;
+}
+REGISTER_FALLIBLE(experts_coded, 8, 6, SCRATCH)
+#endif
 #endif
 #endif

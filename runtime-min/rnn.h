@@ -4,6 +4,7 @@
 #ifndef ONNXCC_RNN_H
 #define ONNXCC_RNN_H
 #include "rt.h"
+#include "codes.h"
 #include "math.h"
 #include "vec.h"
 
@@ -25,6 +26,16 @@ PARAMS(gru)
 #define rnn_PARAMS(X, V) RNN_FIELDS(X) V(int, act, 2) V(f32, alpha, 2) V(f32, beta, 2)
 PARAMS(rnn)
 
+/* The same, for R as the model stores it: panels of codes, each of which is expanded before it is multiplied, a part at a
+ * time, in `room` floats of the scratch. */
+#define RNN_CODED(X) CODED_PARAMS(X) X(idx, room)
+#define lstm_coded_PARAMS(X, V) lstm_PARAMS(X, V) RNN_CODED(X)
+PARAMS(lstm_coded)
+#define gru_coded_PARAMS(X, V) gru_PARAMS(X, V) RNN_CODED(X)
+PARAMS(gru_coded)
+#define rnn_coded_PARAMS(X, V) rnn_PARAMS(X, V) RNN_CODED(X)
+PARAMS(rnn_coded)
+
 enum {
     RNN_TANH,
     RNN_SIGMOID,
@@ -38,6 +49,12 @@ enum {
     RNN_SOFTSIGN,
     RNN_SOFTPLUS
 };
+/* Copies parameters that `coded` has, too; not as bytes: plain C may keep other fields of each. */
+#define RNN_FIELD(type, name) p.name = coded.name;
+#define RNN_ARRAY(type, name, n)                                                                                       \
+    for (int i = 0; i < n; i++)                                                                                        \
+        p.name[i] = coded.name[i];
+
 #define RNN_PANEL 16
 #define RNN_IS_f32 1
 #define RNN_PACKS_i8 1
@@ -62,10 +79,11 @@ HELPER idx rnn_state(idx batch, idx directions, int batch_first, idx d, idx b)
 #endif
 
 /* acc += r h for G gates of a panel; G is a literal. Panels of one vector have two sums each, of even and odd k, to
- * shorten the chain of dependent additions. Code for generic has one, since it adds in the same order on every
- * processor. */
-HELPER void rnn_gates(f32 *acc, const f32 *h, const f32 *r, idx n, const int G)
+ * shorten the chain of dependent additions; those of odd k are added to the others, or to `more`, if it is not NULL. Code
+ * for generic has one, since it adds in the same order on every processor. */
+HELPER void rnn_gates(f32 *acc, f32 *more, const f32 *h, const f32 *r, idx n, const int G)
 {
+    (void)more;
     vec a[4][RNN_PANEL / RT_VEC];
     idx k = 0;
 #define RNN_EACH(X)                                                                                                    \
@@ -85,10 +103,15 @@ HELPER void rnn_gates(f32 *acc, const f32 *h, const f32 *r, idx n, const int G)
         vec_store(acc + g * RNN_PANEL + v * RT_VEC, a[g][RNN_AT(g, v)]);
     RNN_EACH(RNN_LOAD)
 #if RT_VEC == RNN_PANEL && defined RT_FUSED
-    vec odd[4] = {vec_splat(0), vec_splat(0), vec_splat(0), vec_splat(0)};
+    vec odd[4];
+    for (int g = 0; g < 4; g++)
+        odd[g] = more && g < G ? vec_load(more + g * RNN_PANEL) : vec_splat(0);
 #define RNN_ODD(g)                                                                                                     \
     if (G > g)                                                                                                         \
         odd[g] = vec_fma(x1, vec_load(r + (g * n + k + 1) * RNN_PANEL), odd[g]);
+#define RNN_KEEP(g)                                                                                                    \
+    if (G > g)                                                                                                         \
+        vec_store(more + g * RNN_PANEL, odd[g]);
 #define RNN_JOIN(g)                                                                                                    \
     if (G > g)                                                                                                         \
         a[g][0] += odd[g];
@@ -100,11 +123,19 @@ HELPER void rnn_gates(f32 *acc, const f32 *h, const f32 *r, idx n, const int G)
         RNN_ODD(2)
         RNN_ODD(3)
     }
-    RNN_JOIN(0)
-    RNN_JOIN(1)
-    RNN_JOIN(2)
-    RNN_JOIN(3)
+    if (more) {
+        RNN_KEEP(0)
+        RNN_KEEP(1)
+        RNN_KEEP(2)
+        RNN_KEEP(3)
+    } else {
+        RNN_JOIN(0)
+        RNN_JOIN(1)
+        RNN_JOIN(2)
+        RNN_JOIN(3)
+    }
 #undef RNN_ODD
+#undef RNN_KEEP
 #undef RNN_JOIN
 #endif
     for (; k < n; k++) {
@@ -118,6 +149,46 @@ HELPER void rnn_gates(f32 *acc, const f32 *h, const f32 *r, idx n, const int G)
 #undef RNN_LOAD
 #undef RNN_STEP
 #undef RNN_STORE
+}
+
+/* The recurrent weights: panels of floats, or of codes. */
+struct rnn_codes {
+    struct coded c;
+    CODED_REF expand;
+    f32 *part;
+    idx run; /* values of k in a part: even */
+};
+struct rnn_weights {
+    const void *w;
+    const struct rnn_codes *codes; /* NULL: w has numbers */
+};
+
+/* acc[gates][16] += panels of codes, from `panel` on, times h[n] */
+SHARED void rnn_product_coded(f32 *acc, const f32 *h, const struct rnn_codes *r, idx panel, idx n, int gates)
+{
+    for (int at = 0; at < gates; at += RNN_TOGETHER) {
+        const int some = gates - at < RNN_TOGETHER ? gates - at : RNN_TOGETHER;
+        f32 more[RNN_TOGETHER * RNN_PANEL] = {0}, *const sum = acc + at * RNN_PANEL;
+        for (idx k = 0; k < n;) {
+            const idx run = n - k >= r->run ? r->run : n - k > 1 ? (n - k) / 2 * 2 : 1;
+            for (int g = 0; g < some; g++)
+                TILE_DO(coded_expand, r->expand, r->part + g * run * RNN_PANEL, &r->c, panel + at + g, k, run);
+            if (some == 1)
+                rnn_gates(sum, more, h + k, r->part, run, 1);
+            else if (RNN_TOGETHER > 1 && some == 2)
+                rnn_gates(sum, more, h + k, r->part, run, 2);
+            else if (RNN_TOGETHER > 2 && some == 3)
+                rnn_gates(sum, more, h + k, r->part, run, 3);
+            else if (RNN_TOGETHER > 3)
+                rnn_gates(sum, more, h + k, r->part, run, 4);
+            k += run;
+#if RT_VEC == RNN_PANEL && defined RT_FUSED
+            if (k / 2 == n / 2 && run > 1)
+                for (int j = 0; j < some * RNN_PANEL; j++)
+                    sum[j] += more[j];
+#endif
+        }
+    }
 }
 #endif
 
@@ -139,19 +210,24 @@ REGISTER_KERNEL(rnn_pack, 2, 1, 0)
 #endif
 
 #if RT_IS_FLOAT(T)
-/* acc[gates][16] += panel r times h[n] */
-HELPER void FN(rnn_product)(A *acc, const A *h, const T *r, idx n, int gates)
+/* acc[gates][16] += panels of r, from `panel` on, times h[n] */
+HELPER void FN(rnn_product)(A *acc, const A *h, struct rnn_weights w, idx panel, idx n, int gates)
 {
+    const T *const r = (const T *)w.w + panel * n * RNN_PANEL;
 #if RT_TAKES(RNN_IS_, T)
     int g = 0;
+    if (w.codes) {
+        rnn_product_coded(acc, h, w.codes, panel, n, gates);
+        return;
+    }
     for (; g + RNN_TOGETHER <= gates; g += RNN_TOGETHER)
-        rnn_gates(acc + g * RNN_PANEL, h, r + g * n * RNN_PANEL, n, RNN_TOGETHER);
+        rnn_gates(acc + g * RNN_PANEL, NULL, h, r + g * n * RNN_PANEL, n, RNN_TOGETHER);
     if (RNN_TOGETHER > 2 && gates - g == 3)
-        rnn_gates(acc + g * RNN_PANEL, h, r + g * n * RNN_PANEL, n, 3);
+        rnn_gates(acc + g * RNN_PANEL, NULL, h, r + g * n * RNN_PANEL, n, 3);
     else if (RNN_TOGETHER > 2 && gates - g == 2)
-        rnn_gates(acc + g * RNN_PANEL, h, r + g * n * RNN_PANEL, n, 2);
+        rnn_gates(acc + g * RNN_PANEL, NULL, h, r + g * n * RNN_PANEL, n, 2);
     else if (gates - g == 1)
-        rnn_gates(acc + g * RNN_PANEL, h, r + g * n * RNN_PANEL, n, 1);
+        rnn_gates(acc + g * RNN_PANEL, NULL, h, r + g * n * RNN_PANEL, n, 1);
 #else
     for (idx g = 0; g < gates; g++)
         for (idx k = 0; k < n; k++)
@@ -304,12 +380,12 @@ HELPER void FN(lstm_cell)(A *v, A *c, const T *peephole, idx w, idx hidden, stru
 }
 
 /* Scratch: 3 * batch * hidden elements of A. */
-KERNEL void FN(lstm)(const T *restrict g, const T *restrict r, const i32 *restrict lengths, const T *restrict h0,
-                     const T *restrict c0, const T *restrict peephole, T *restrict y, T *restrict y_h, T *restrict y_c,
-                     A *restrict state, struct lstm p)
+HELPER void FN(lstm_run)(const T *restrict g, struct rnn_weights r, const i32 *restrict lengths, const T *restrict h0,
+                         const T *restrict c0, const T *restrict peephole, T *restrict y, T *restrict y_h,
+                         T *restrict y_c, A *restrict state, struct lstm p)
 {
     const idx n = p.hidden, all = p.batch * n, panels = (n + RNN_PANEL - 1) / RNN_PANEL;
-    for (idx d = 0; d < p.directions; d++, r += panels * 4 * n * RNN_PANEL) {
+    for (idx d = 0; d < p.directions; d++) {
         A *h = state, *next = state + all, *const c = state + 2 * all;
         FN(rnn_begin)(h, h0, lengths, p.batch, n, p.directions, p.batch_first, d);
         FN(rnn_begin)(c, c0, lengths, p.batch, n, p.directions, p.batch_first, d);
@@ -326,7 +402,7 @@ KERNEL void FN(lstm)(const T *restrict g, const T *restrict r, const i32 *restri
                     const idx from =
                         ((p.batch_first ? b * p.steps + t : t * p.batch + b) * p.directions + d) * 4 * n + at;
                     FN(rnn_load)(v, g + from, w, 4, n);
-                    FN(rnn_product)(v, h + b * n, r + at * 4 * n, n, 4);
+                    FN(rnn_product)(v, h + b * n, r, (d * panels + at / RNN_PANEL) * 4, n, 4);
                     FN(lstm_cell)(v, c + of, peephole ? peephole + d * 3 * n + at : NULL, w, n, p, d);
                     T *const to =
                         y ? y + rnn_row(p.steps, p.batch, p.directions, p.batch_first, t, d, b) * n + at : NULL;
@@ -340,7 +416,28 @@ KERNEL void FN(lstm)(const T *restrict g, const T *restrict r, const i32 *restri
         FN(rnn_end)(c, y_c, p.batch, n, p.directions, p.batch_first, d);
     }
 }
+
+KERNEL void FN(lstm)(const T *restrict g, const T *restrict r, const i32 *restrict lengths, const T *restrict h0,
+                     const T *restrict c0, const T *restrict peephole, T *restrict y, T *restrict y_h, T *restrict y_c,
+                     A *restrict state, struct lstm p)
+{
+    FN(lstm_run)(g, (struct rnn_weights){r, NULL}, lengths, h0, c0, peephole, y, y_h, y_c, state, p);
+}
 REGISTER_KERNEL(lstm, 10, 6, SCRATCH)
+
+#if RT_TAKES(RNN_IS_, T)
+/* Scratch: `room` elements more, first. */
+KERNEL void FN(lstm_coded)(const T *restrict g, const void *r, const i32 *restrict lengths, const T *restrict h0,
+                           const T *restrict c0, const T *restrict peephole, const void *scale, const void *zero,
+                           T *restrict y, T *restrict y_h, T *restrict y_c, A *restrict state, struct lstm_coded coded)
+{
+    struct lstm p;
+    lstm_PARAMS(RNN_FIELD, RNN_ARRAY) const struct rnn_codes codes = {
+        CODED_OF(coded, r, scale, zero), coded_of(coded.kind), state, coded.room / RNN_TOGETHER / RNN_PANEL / 2 * 2};
+    FN(lstm_run)(g, (struct rnn_weights){r, &codes}, lengths, h0, c0, peephole, y, y_h, y_c, state + coded.room, p);
+}
+REGISTER_KERNEL(lstm_coded, 12, 8, SCRATCH)
+#endif
 
 #if RT_TAKES(RNN_IS_, T)
 /* The scale of 8 bits for the rows of h, 0 included, of which those whose sequences end by step s do not count; *zero:
@@ -393,18 +490,11 @@ HELPER void rnn_add_product(f32 *v, const i16 *q, i32 sum, const i8 *r, const f3
 KERNEL void FN(lstm_quantized)(const f32 *restrict g, const i8 *restrict r, const i32 *restrict lengths,
                                const f32 *restrict h0, const f32 *restrict c0, const f32 *restrict peephole,
                                const f32 *restrict scale, const i32 *restrict zero, f32 *restrict y, f32 *restrict y_h,
-                               f32 *restrict y_c, f32 *restrict state, struct lstm_quantized quantized)
+                               f32 *restrict y_c, f32 *restrict state, struct lstm_quantized coded)
 {
     struct lstm p;
-#define LSTM_FIELD(type, name) p.name = quantized.name;
-#define LSTM_ARRAY(type, name, n)                                                                                      \
-    for (int i = 0; i < n; i++)                                                                                        \
-        p.name[i] = quantized.name[i];
-    lstm_PARAMS(LSTM_FIELD, LSTM_ARRAY) /* not as bytes: plain C may keep other fields of each */
-#undef LSTM_FIELD
-#undef LSTM_ARRAY
-        const idx n = p.hidden,
-                  all = p.batch * n, panels = (n + RNN_PANEL - 1) / RNN_PANEL;
+    lstm_PARAMS(RNN_FIELD, RNN_ARRAY) const idx n = p.hidden, all = p.batch * n,
+                                                panels = (n + RNN_PANEL - 1) / RNN_PANEL;
     i32 *const sum = (i32 *)(void *)(state + 3 * all);
     i16 *const q = (i16 *)(void *)(sum + p.batch);
     for (idx d = 0; d < p.directions; d++, r += panels * 4 * n * RNN_PANEL, scale += 4 * n, zero += 4 * n) {
@@ -446,15 +536,15 @@ REGISTER_KERNEL(lstm_quantized, 12, 8, SCRATCH)
 
 /* One panel of one step: w hidden units from `at` on of a sequence with state h and products g. Without
  * linear_before_reset all panels first leave z in update and r * h in reset (pass 0), then make next (pass 1). */
-HELPER void FN(gru_cell)(const T *g, const T *r, const T *bias, const A *h, A *next, A *update, A *reset, T *y, idx at,
-                         idx w, struct gru p, idx d, int pass)
+HELPER void FN(gru_cell)(const T *g, struct rnn_weights r, const T *bias, const A *h, A *next, A *update, A *reset,
+                         T *y, idx at, idx w, struct gru p, idx d, int pass)
 {
     const int *const act = p.act + d * 2;
     const f32 *const alpha = p.alpha + d * 2, *const beta = p.beta + d * 2;
     const idx n = p.hidden;
     A v[3 * RNN_PANEL] VEC_ALIGNED, x[RNN_PANEL] VEC_ALIGNED, old[RNN_PANEL] VEC_ALIGNED;
     A *const z = v, *const rr = v + RNN_PANEL, *const hh = v + 2 * RNN_PANEL;
-    r += at * 3 * n;
+    const idx panel = (d * ((n + RNN_PANEL - 1) / RNN_PANEL) + at / RNN_PANEL) * 3;
     FN(rnn_load)(v, g + at, w, 3, n);
     for (idx j = 0; j < RNN_PANEL; j++) {
         x[j] = hh[j];
@@ -462,11 +552,11 @@ HELPER void FN(gru_cell)(const T *g, const T *r, const T *bias, const A *h, A *n
     }
     if (p.linear_before_reset) {
         FN(rnn_load)(hh, bias ? bias + at : NULL, bias ? w : 0, 1, 0);
-        FN(rnn_product)(v, h, r, n, 3);
+        FN(rnn_product)(v, h, r, panel, n, 3);
     } else if (pass == 0) {
-        FN(rnn_product)(v, h, r, n, 2);
+        FN(rnn_product)(v, h, r, panel, n, 2);
     } else {
-        FN(rnn_product)(hh, reset, r + 2 * n * RNN_PANEL, n, 1);
+        FN(rnn_product)(hh, reset, r, panel + 2, n, 1);
         for (idx j = 0; j < RNN_PANEL; j++)
             z[j] = j < w ? update[at + j] : 0;
     }
@@ -492,11 +582,11 @@ HELPER void FN(gru_cell)(const T *g, const T *r, const T *bias, const A *h, A *n
 
 /* Gates z, r, h. bias: the recurrent bias of h, (directions, hidden), if linear_before_reset. Scratch: 4 * batch *
  * hidden: the state, the next one, z and r * state. */
-KERNEL void FN(gru)(const T *restrict g, const T *restrict r, const i32 *restrict lengths, const T *restrict h0,
-                    const T *restrict bias, T *restrict y, T *restrict y_h, A *restrict state, struct gru p)
+HELPER void FN(gru_run)(const T *restrict g, struct rnn_weights r, const i32 *restrict lengths, const T *restrict h0,
+                        const T *restrict bias, T *restrict y, T *restrict y_h, A *restrict state, struct gru p)
 {
-    const idx n = p.hidden, all = p.batch * n, panels = (n + RNN_PANEL - 1) / RNN_PANEL;
-    for (idx d = 0; d < p.directions; d++, r += panels * 3 * n * RNN_PANEL) {
+    const idx n = p.hidden, all = p.batch * n;
+    for (idx d = 0; d < p.directions; d++) {
         A *h = state, *next = state + all, *const update = state + 2 * all, *const reset = state + 3 * all;
         FN(rnn_begin)(h, h0, lengths, p.batch, n, p.directions, p.batch_first, d);
         for (idx s = 0; s < p.steps; s++) {
@@ -522,14 +612,34 @@ KERNEL void FN(gru)(const T *restrict g, const T *restrict r, const i32 *restric
         FN(rnn_finish)(h, y, y_h, lengths, p.steps, p.batch, n, p.directions, p.batch_first, d);
     }
 }
+
+KERNEL void FN(gru)(const T *restrict g, const T *restrict r, const i32 *restrict lengths, const T *restrict h0,
+                    const T *restrict bias, T *restrict y, T *restrict y_h, A *restrict state, struct gru p)
+{
+    FN(gru_run)(g, (struct rnn_weights){r, NULL}, lengths, h0, bias, y, y_h, state, p);
+}
 REGISTER_KERNEL(gru, 8, 5, SCRATCH)
 
+#if RT_TAKES(RNN_IS_, T)
+/* Scratch: `room` elements more, first. */
+KERNEL void FN(gru_coded)(const T *restrict g, const void *r, const i32 *restrict lengths, const T *restrict h0,
+                          const T *restrict bias, const void *scale, const void *zero, T *restrict y, T *restrict y_h,
+                          A *restrict state, struct gru_coded coded)
+{
+    struct gru p;
+    gru_PARAMS(RNN_FIELD, RNN_ARRAY) const struct rnn_codes codes = {
+        CODED_OF(coded, r, scale, zero), coded_of(coded.kind), state, coded.room / RNN_TOGETHER / RNN_PANEL / 2 * 2};
+    FN(gru_run)(g, (struct rnn_weights){r, &codes}, lengths, h0, bias, y, y_h, state + coded.room, p);
+}
+REGISTER_KERNEL(gru_coded, 10, 7, SCRATCH)
+#endif
+
 /* Scratch: 2 * batch * hidden. */
-KERNEL void FN(rnn)(const T *restrict g, const T *restrict r, const i32 *restrict lengths, const T *restrict h0,
-                    T *restrict y, T *restrict y_h, A *restrict state, struct rnn p)
+HELPER void FN(rnn_run)(const T *restrict g, struct rnn_weights r, const i32 *restrict lengths, const T *restrict h0,
+                        T *restrict y, T *restrict y_h, A *restrict state, struct rnn p)
 {
     const idx n = p.hidden, all = p.batch * n, panels = (n + RNN_PANEL - 1) / RNN_PANEL;
-    for (idx d = 0; d < p.directions; d++, r += panels * n * RNN_PANEL) {
+    for (idx d = 0; d < p.directions; d++) {
         A *h = state, *next = state + all;
         FN(rnn_begin)(h, h0, lengths, p.batch, n, p.directions, p.batch_first, d);
         for (idx s = 0; s < p.steps; s++) {
@@ -545,7 +655,7 @@ KERNEL void FN(rnn)(const T *restrict g, const T *restrict r, const i32 *restric
                     FN(rnn_load)(v,
                                  g + ((p.batch_first ? b * p.steps + t : t * p.batch + b) * p.directions + d) * n + at,
                                  w, 1, 0);
-                    FN(rnn_product)(v, h + b * n, r + at * n, n, 1);
+                    FN(rnn_product)(v, h + b * n, r, d * panels + at / RNN_PANEL, n, 1);
                     FN(rnn_act)(v, p.act[d], p.alpha[d], p.beta[d], p.clip);
                     T *const to =
                         y ? y + rnn_row(p.steps, p.batch, p.directions, p.batch_first, t, d, b) * n + at : NULL;
@@ -558,6 +668,26 @@ KERNEL void FN(rnn)(const T *restrict g, const T *restrict r, const i32 *restric
         FN(rnn_finish)(h, y, y_h, lengths, p.steps, p.batch, n, p.directions, p.batch_first, d);
     }
 }
+
+KERNEL void FN(rnn)(const T *restrict g, const T *restrict r, const i32 *restrict lengths, const T *restrict h0,
+                    T *restrict y, T *restrict y_h, A *restrict state, struct rnn p)
+{
+    FN(rnn_run)(g, (struct rnn_weights){r, NULL}, lengths, h0, y, y_h, state, p);
+}
 REGISTER_KERNEL(rnn, 7, 4, SCRATCH)
+
+#if RT_TAKES(RNN_IS_, T)
+/* Scratch: `room` elements more, first. */
+KERNEL void FN(rnn_coded)(const T *restrict g, const void *r, const i32 *restrict lengths, const T *restrict h0,
+                          const void *scale, const void *zero, T *restrict y, T *restrict y_h, A *restrict state,
+                          struct rnn_coded coded)
+{
+    struct rnn p;
+    rnn_PARAMS(RNN_FIELD, RNN_ARRAY) const struct rnn_codes codes = {
+        CODED_OF(coded, r, scale, zero), coded_of(coded.kind), state, coded.room / RNN_TOGETHER / RNN_PANEL / 2 * 2};
+    FN(rnn_run)(g, (struct rnn_weights){r, &codes}, lengths, h0, y, y_h, state + coded.room, p);
+}
+REGISTER_KERNEL(rnn_coded, 9, 6, SCRATCH)
+#endif
 #endif
 #endif

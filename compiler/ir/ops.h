@@ -74,6 +74,7 @@ enum {
     CUSTOM = 1 << 13,             /* the user's (--custom-op): any number of arguments, any attributes */
     SCALES = 1 << 14,             /* multiplies two values, see `inverse` */
     OFFSETS = 1 << 15,            /* adds two values */
+    PACKS = 1 << 17,              /* lays weights out for a kernel, which finds their codes by the constant's origin */
     REFUSED = 1 << 16,            /* stands for the operator of a node that is wrong: its results are unknown */
 };
 

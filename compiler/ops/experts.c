@@ -3,12 +3,21 @@
 #include "ir/call.h"
 #include "microsoft.h"
 #include "experts.h"
+#include "stored.h"
 
 /* ---- onnxcc.Experts: for each row, the products with the matrices of the experts that `at` selects --------------- */
 
+/* The shape of the weights: (experts, columns, depth). */
+static Shape weights_of(const Node *n)
+{
+    if (!attr_is_given(n, "depth"))
+        return in_shape(n, 1);
+    return shape_list(3, D(attr_int(n, "experts")), D(attr_int(n, "columns")), D(attr_int(n, "depth")));
+}
+
 static void experts_infer(Node *n)
 {
-    Shape x = in_shape(n, 0), w = in_shape(n, 1), at = in_shape(n, 2);
+    Shape x = in_shape(n, 0), w = weights_of(n), at = in_shape(n, 2);
     Dim rows = at.dim[0], each = at.dim[1];
     if (require_dim(n, "elements of a row of the weights", w.dim[2], x.dim[x.rank - 1]) &&
         require_shape(n, 3, shape_list(2, w.dim[0], w.dim[1])) && require_dim(n, "rows", x.dim[0], rows))
@@ -17,12 +26,36 @@ static void experts_infer(Node *n)
 
 static void experts_bind(Node *n)
 {
-    Shape x = in_shape(n, 0), w = in_shape(n, 1), at = in_shape(n, 2);
-    BIND_ARGS(n, experts, in_type(n, 0), NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), in(n, 3), out(n, 0)),
-              .rows = at.dim[0], .each = at.dim[1], .depth = w.dim[2], .columns = w.dim[1], .experts = w.dim[0],
-              .shared = D(x.rank == 2));
+    Shape x = in_shape(n, 0), w = weights_of(n), at = in_shape(n, 2);
+    Coded c;
+#define EXPERTS                                                                                                        \
+    .tokens = at.dim[0], .each = at.dim[1], .depth = w.dim[2], .columns = w.dim[1], .experts = w.dim[0],                 \
+    .shared = D(x.rank == 2)
+    if (coded_read(n, &c)) {
+        BIND(n, experts_coded, EXPERTS, CODED_FIELDS(c));
+        bind_scratch(n, D(EXPERTS_RUN * TILE_PANEL * 4));
+    } else
+        BIND_ARGS(n, experts, in_type(n, 0), NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), in(n, 3), out(n, 0)), EXPERTS);
+#undef EXPERTS
     Dim macs = dim_mul(shape_count(*out(n, 0)->shape), w.dim[2]);
     n->macs = dim_high(macs) < INT64_MAX ? dim_high(macs) : 0; /* at the bounds */
+}
+
+/* Weights that are codes stay as they are stored. */
+static void experts_layout(Node *n)
+{
+    Coded c;
+    if (!in_is_const(n, 1) || attr_is_given(n, "depth") || in_type(n, 0) != F32)
+        return;
+    Shape w = in_shape(n, 1);
+    const int64_t experts = dim_value(w.dim[0]), columns = dim_value(w.dim[1]), depth = dim_value(w.dim[2]);
+    if (!pack_coded_panels(n, in(n, 1), &(Panels){experts, columns, depth, 1, depth, 1, 0}, &c))
+        return;
+    node_set_inputs(n, 6, (Value *[]){in(n, 0), c.w, in(n, 2), in(n, 3), c.scale, c.zero});
+    coded_keep(n, &c);
+    attr_set_int(n, "experts", experts);
+    attr_set_int(n, "columns", columns);
+    attr_set_int(n, "depth", depth);
 }
 
 /* ---- the layers of the experts ----------------------------------------------------------------------------------- */
@@ -235,7 +268,8 @@ static const Op experts_ops[] = {
      "expert_weight_bits:int=4 k:int=1 normalize_routing_weights:int=0 quant_type:string=int swiglu_fusion:int=0 "
      "swiglu_limit:float? use_sparse_mixer:int=0 weights_prepacked:int=-1",
      .expand = qmoe_expand, .limit = "only integers of one number of bits; no use_sparse_mixer", MICROSOFT},
-    {"Experts", 1, "x:T w:T at:int64 bias?:T -> y:T", "T=float|float16|bfloat16", "", .infer = experts_infer,
-     .bind = experts_bind, .domain = "onnxcc"},
+    {"Experts", 1, "x:T w:W at:int64 bias?:T scale?:S zero?:Z -> y:T", "T=float|float16|bfloat16 " CODED_TYPES,
+     "depth:int? columns:int? experts:int?", .infer = experts_infer, .bind = experts_bind, .layout = experts_layout,
+     .domain = "onnxcc"},
 };
 OPS(experts_ops);

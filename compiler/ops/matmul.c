@@ -138,10 +138,9 @@ static void bind_coded(Node *n, const Product *p, const Coded *c)
     const int64_t columns = wide ? COLUMNS : TILE_PANEL, chunk = wide ? EXPANDED : FEWEST;
     const int64_t depth = CACHE / COLUMNS / 4;
     BIND_ARGS(n, dense_coded, F32, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), NULL, in(n, 3), in(n, 4), out(n, 0)),
-              .m = m, .n = p->n, .k = p->k, .x_pitch = p->k, .y_pitch = p->n, .r_pitch = p->n, .kind = D(c->kind),
-              .scales = D(c->scales), .zeros = D(c->zeros), .rows = D(c->rows), .block = D(c->block),
-              .blocks = D(c->blocks), .columns = D(columns), .chunk = D(chunk), .depth = D(depth),
-              .scale_all = c->scale_all, .zero_all = c->zero_all, .lo = -__builtin_inf(), .hi = __builtin_inf());
+              .m = m, .n = p->n, .k = p->k, .x_pitch = p->k, .y_pitch = p->n, .r_pitch = p->n, CODED_FIELDS(*c),
+              .columns = D(columns), .chunk = D(chunk), .depth = D(depth), .lo = -__builtin_inf(),
+              .hi = __builtin_inf());
     Dim floats = D(chunk * columns);
     if (dim_value(p->k) > depth)
         floats = dim_add(floats, dim_mul(m, D(columns)));

@@ -2,7 +2,9 @@
  * all steps; an internal operator does the recurrence. */
 #include <strings.h>
 
+#include "base/options.h"
 #include "ir/call.h"
+#include "passes/infer.h"
 #include "rnn.h"
 #include "stored.h"
 
@@ -150,7 +152,6 @@ static void attr_set_floats(Node *n, const char *attr, int k, const float *v)
 static void make_steps(Node *n, const Cell *c, Value *products, Value *r, int n_extra, Value **extra)
 {
     Value *inputs[8], *pack = make(n, "onnxcc.RnnPack", 1, r);
-    (void)stays_expanded(n, r, "the kernels of recurrent networks read floats");
     inputs[0] = products;
     inputs[1] = pack;
     inputs[2] = make_within(n, in(n, 4), 0, c->steps, false);
@@ -300,6 +301,46 @@ static void pack_bind(Node *n)
     BIND(n, rnn_pack, .directions = r.dim[0], .gates = dim_div(r.dim[1], r.dim[2]), .hidden = r.dim[2]);
 }
 
+/* The rows of r, (directions, gates * hidden, hidden), in the order of the panels; the last row of a gate fills up its last
+ * panel. */
+static Value *rows_in_panels(Node *n, Value *r, int64_t gates, int64_t hidden)
+{
+    const int64_t panels = (hidden + RNN_PANEL - 1) / RNN_PANEL;
+    Tensor *t = tensor_new(I64, 1, (int64_t[]){panels * gates * RNN_PANEL});
+    int64_t *row = (int64_t *)(uintptr_t)t->data;
+    for (int64_t i = 0; i < panels * gates * RNN_PANEL; i++) {
+        const int64_t unit = i / (gates * RNN_PANEL) * RNN_PANEL + i % RNN_PANEL;
+        row[i] = i / RNN_PANEL % gates * hidden + (unit < hidden ? unit : hidden - 1);
+    }
+    return inferred(with_int(make(n, "onnxcc.Gather", 2, r, value_const(n->graph, t)), "axis", 1));
+}
+
+/* Recurrent weights that are codes stay as they are stored: a and b are the places of scales and zero points. */
+static void keep_codes(Node *n, int64_t gates, int a)
+{
+    const Node *pack = in_is_const(n, 1) ? in(n, 1)->data->origin : NULL;
+    const int64_t hidden = attr_int(n, "hidden"), rows = (hidden + RNN_PANEL - 1) / RNN_PANEL * RNN_PANEL * gates;
+    const Panels panels = {attr_int(n, "directions"), rows, hidden, 1, hidden, 1, 0};
+    Coded c;
+    if (!pack || !(pack->op->flags & PACKS) || in_type(n, 0) != F32)
+        return;
+    Value *r = pack->in[0], *late, *inputs[8] = {NULL};
+    if (pack_coded_panels(n, rows_in_panels(n, r, gates, hidden), &panels, &c)) {
+        for (int i = 0; i < n->n_in; i++)
+            inputs[i] = in(n, i);
+        inputs[1] = c.w;
+        inputs[a] = c.scale;
+        inputs[a + 1] = c.zero;
+        node_set_inputs(n, a + 2, inputs);
+        coded_keep(n, &c);
+    } else if ((late = unfolded(n, r)) != NULL)
+        node_set_in(n, 1, inferred(make(n, "onnxcc.RnnPack", 1, late)));
+}
+
+static void lstm_layout(Node *n) { keep_codes(n, 4, 6); }
+static void gru_layout(Node *n) { keep_codes(n, 3, 5); }
+static void rnn_layout(Node *n) { keep_codes(n, 1, 4); }
+
 static void steps_infer(Node *n)
 {
     Shape x = in_shape(n, 0);
@@ -319,6 +360,16 @@ static void steps_infer(Node *n)
     .clip = attr_float(n, "clip")
 #define ACT(i) D(i < k ? act[i] : 0)
 #define FLOAT(v, i) i < k ? (double)v[i] : 0
+#define LSTM                                                                                                           \
+    STEPS, .input_forget = D(attr_int(n, "variant")), .act = {ACT(0), ACT(1), ACT(2), ACT(3), ACT(4), ACT(5)},         \
+           .alpha = {FLOAT(al, 0), FLOAT(al, 1), FLOAT(al, 2), FLOAT(al, 3), FLOAT(al, 4), FLOAT(al, 5)},              \
+           .beta = {FLOAT(be, 0), FLOAT(be, 1), FLOAT(be, 2), FLOAT(be, 3), FLOAT(be, 4), FLOAT(be, 5)}
+#define GRU                                                                                                            \
+    STEPS, .linear_before_reset = D(attr_int(n, "variant")), .act = {ACT(0), ACT(1), ACT(2), ACT(3)},                  \
+           .alpha = {FLOAT(al, 0), FLOAT(al, 1), FLOAT(al, 2), FLOAT(al, 3)},                                          \
+           .beta = {FLOAT(be, 0), FLOAT(be, 1), FLOAT(be, 2), FLOAT(be, 3)}
+#define RNN                                                                                                            \
+    STEPS, .act = {ACT(0), ACT(1)}, .alpha = {FLOAT(al, 0), FLOAT(al, 1)}, .beta = {FLOAT(be, 0), FLOAT(be, 1)}
 
 /* Scratch: the states of a direction for the whole batch, in the arithmetic type. */
 static void steps_bind(Node *n)
@@ -332,29 +383,35 @@ static void steps_bind(Node *n)
     attr_floats(n, "alpha", &al);
     attr_floats(n, "beta", &be);
     Dim width = D(attr_int(n, "hidden")), elements = dim_mul(batch, width);
-    Dim scratch = D(0); /* besides the states */
+    Dim scratch = D(0);              /* besides the states */
+    enum { FEW = 512, MANY = 2048 }; /* numbers that are expanded at a time */
+    const int64_t room = opt()->target->vector > 4 ? MANY : FEW;
+    Coded c;
+    const bool coded = coded_read(n, &c);
+    if (coded)
+        scratch = D(room * 4);
     if (!strcmp(n->op->name, "QuantizedLstmSteps")) {
         scratch = dim_add(dim_mul(elements, D(2)), dim_mul(batch, D(4)));
-        BIND(n, lstm_quantized, STEPS, .input_forget = D(attr_int(n, "variant")),
-             .act = {ACT(0), ACT(1), ACT(2), ACT(3), ACT(4), ACT(5)},
-             .alpha = {FLOAT(al, 0), FLOAT(al, 1), FLOAT(al, 2), FLOAT(al, 3), FLOAT(al, 4), FLOAT(al, 5)},
-             .beta = {FLOAT(be, 0), FLOAT(be, 1), FLOAT(be, 2), FLOAT(be, 3), FLOAT(be, 4), FLOAT(be, 5)});
+        BIND(n, lstm_quantized, LSTM);
     } else if (!strcmp(n->op->name, "LstmSteps")) {
-        BIND(n, lstm, STEPS, .input_forget = D(attr_int(n, "variant")),
-             .act = {ACT(0), ACT(1), ACT(2), ACT(3), ACT(4), ACT(5)},
-             .alpha = {FLOAT(al, 0), FLOAT(al, 1), FLOAT(al, 2), FLOAT(al, 3), FLOAT(al, 4), FLOAT(al, 5)},
-             .beta = {FLOAT(be, 0), FLOAT(be, 1), FLOAT(be, 2), FLOAT(be, 3), FLOAT(be, 4), FLOAT(be, 5)});
+        if (coded)
+            BIND(n, lstm_coded, LSTM, CODED_FIELDS(c), .room = D(room));
+        else
+            BIND(n, lstm, LSTM);
     } else if (!strcmp(n->op->name, "GruSteps")) {
         states = 4;
         gates = 3;
-        BIND(n, gru, STEPS, .linear_before_reset = D(attr_int(n, "variant")), .act = {ACT(0), ACT(1), ACT(2), ACT(3)},
-             .alpha = {FLOAT(al, 0), FLOAT(al, 1), FLOAT(al, 2), FLOAT(al, 3)},
-             .beta = {FLOAT(be, 0), FLOAT(be, 1), FLOAT(be, 2), FLOAT(be, 3)});
+        if (coded)
+            BIND(n, gru_coded, GRU, CODED_FIELDS(c), .room = D(room));
+        else
+            BIND(n, gru, GRU);
     } else {
         states = 2;
         gates = 1;
-        BIND(n, rnn, STEPS, .act = {ACT(0), ACT(1)}, .alpha = {FLOAT(al, 0), FLOAT(al, 1)},
-             .beta = {FLOAT(be, 0), FLOAT(be, 1)});
+        if (coded)
+            BIND(n, rnn_coded, RNN, CODED_FIELDS(c), .room = D(room));
+        else
+            BIND(n, rnn, RNN);
     }
     bind_scratch(n, dim_add(dim_mul(elements, D(states * type_bits(type_arith(in_type(n, 0))) / 8)), scratch));
     Dim macs = dim_mul(dim_mul(dim_mul(elements, width), x.dim[first]), D(gates * attr_int(n, "directions")));
@@ -366,6 +423,7 @@ static void steps_bind(Node *n)
 #define INPUTS "X:T W:T R:T B?:T sequence_lens?:T1 initial_h?:T "
 #define INTERNAL                                                                                                       \
     "hidden:int directions:int reverse:int batch_first:int clip:float act:ints alpha:floats beta:floats variant:int=0"
+#define CODED " scale?:S zero?:Z "
 #define LAYER FORWARD "layout:int=0 "
 #define LINEAR "linear_before_reset:int=0 "
 #define LENGTH "output_sequence:int=0 "
@@ -385,16 +443,17 @@ static const Op rnn_ops[] = {
      "R_zero_point:T2 -> Y?:T Y_h?:T Y_c?:T",
      "T=float T1=int32 T2=int8|uint8", ANY FORWARD "input_forget:int=0", .expand = dynamic_quantize_lstm_expand,
      .domain = "com.microsoft"},
-    {"RnnPack", 1, "r:T -> y:T", "T=FB|int8", "", .infer = pack_infer, .bind = pack_bind, .domain = "onnxcc"},
-    {"LstmSteps", 1, "g:T r:T lengths?:int32 h0?:T c0?:T p?:T -> y?:T y_h?:T y_c?:T", "T=FB", INTERNAL,
-     .infer = steps_infer, .bind = steps_bind, .domain = "onnxcc"},
+    {"RnnPack", 1, "r:T -> y:T", "T=FB|int8", "", .infer = pack_infer, .bind = pack_bind, .flags = PACKS,
+     .domain = "onnxcc"},
+    {"LstmSteps", 1, "g:T r:W lengths?:int32 h0?:T c0?:T p?:T" CODED "-> y?:T y_h?:T y_c?:T", "T=FB " CODED_TYPES,
+     INTERNAL, .infer = steps_infer, .bind = steps_bind, .layout = lstm_layout, .domain = "onnxcc"},
     {"QuantizedLstmSteps", 1,
      "g:float r:int8 lengths?:int32 h0?:float c0?:float p?:float scale:float zero:int32 -> y?:float y_h?:float "
      "y_c?:float",
      NULL, INTERNAL, .infer = steps_infer, .bind = steps_bind, .domain = "onnxcc"},
-    {"GruSteps", 1, "g:T r:T lengths?:int32 h0?:T bias?:T -> y?:T y_h?:T", "T=FB", INTERNAL, .infer = steps_infer,
-     .bind = steps_bind, .domain = "onnxcc"},
-    {"RnnSteps", 1, "g:T r:T lengths?:int32 h0?:T -> y?:T y_h?:T", "T=FB", INTERNAL, .infer = steps_infer,
-     .bind = steps_bind, .domain = "onnxcc"},
+    {"GruSteps", 1, "g:T r:W lengths?:int32 h0?:T bias?:T" CODED "-> y?:T y_h?:T", "T=FB " CODED_TYPES, INTERNAL,
+     .infer = steps_infer, .bind = steps_bind, .layout = gru_layout, .domain = "onnxcc"},
+    {"RnnSteps", 1, "g:T r:W lengths?:int32 h0?:T" CODED "-> y?:T y_h?:T", "T=FB " CODED_TYPES, INTERNAL,
+     .infer = steps_infer, .bind = steps_bind, .layout = rnn_layout, .domain = "onnxcc"},
 };
 OPS(rnn_ops);

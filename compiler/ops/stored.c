@@ -410,9 +410,7 @@ static void expand_bind(Node *n)
     Coded c;
     if (coded_read(n, &c))
         BIND_ARGS(n, expand_coded, F32, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), out(n, 0)),
-                  .panels = in_shape(n, 0).dim[0], .k = D(attr_int(n, "k")), .kind = D(c.kind), .scales = D(c.scales),
-                  .zeros = D(c.zeros), .rows = D(c.rows), .block = D(c.block), .blocks = D(c.blocks),
-                  .scale_all = c.scale_all, .zero_all = c.zero_all);
+                  .panels = in_shape(n, 0).dim[0], .k = D(attr_int(n, "k")), CODED_FIELDS(c));
 }
 
 /* ---- rows of a table that are expanded after they are gathered --------------------------------------------------- */
@@ -546,13 +544,13 @@ bool gather_stored(Node *n)
 
 /* ---- attributes -------------------------------------------------------------------------------------------------- */
 
-#define CODED_FIELDS(X)                                                                                                \
+#define KEPT(X)                                                                                                \
     X(int, kind) X(int, scales) X(int, zeros) X(int, rows) X(int, block) X(int, blocks) X(float, scale_all) X(float, zero_all)
 
 void coded_keep(Node *n, const Coded *c)
 {
 #define KEEP(type, field) attr_set_##type(n, #field, c->field);
-    CODED_FIELDS(KEEP)
+    KEPT(KEEP)
 #undef KEEP
 }
 
@@ -561,7 +559,7 @@ bool coded_read(const Node *n, Coded *c)
     if (!attr_is_given(n, "kind"))
         return false;
 #define READ(type, field) c->field = attr_##type(n, #field);
-    CODED_FIELDS(READ)
+    KEPT(READ)
 #undef READ
     return true;
 }

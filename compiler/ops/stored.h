@@ -45,3 +45,11 @@ bool gather_stored(Node *n);
 /* Keeps what a kernel's parameters need as attributes of n, and reads it; false: it has no coded weights. */
 void coded_keep(Node *n, const Coded *c);
 bool coded_read(const Node *n, Coded *c);
+/* Those parameters of a kernel: CODED_PARAMS (runtime-min/codes.h). */
+#define CODED_FIELDS(c)                                                                                                \
+    .kind = D((c).kind), .scales = D((c).scales), .zeros = D((c).zeros), .rows = D((c).rows), .block = D((c).block),   \
+    .blocks = D((c).blocks), .scale_all = (c).scale_all, .zero_all = (c).zero_all
+/* The types of its codes, scales and zero points, in a schema. */
+#define CODED_TYPES                                                                                                    \
+    "W=float|float16|bfloat16|double|uint8|uint16 S=float|float16|bfloat16|float8e8m0 "                                \
+    "Z=float|float16|bfloat16|float8e8m0|uint8|uint16"

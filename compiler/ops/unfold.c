@@ -24,7 +24,8 @@ static int64_t size_along(const Value *v, int rank, int k)
 static int64_t block_along(const Value *v, int k)
 {
     const int64_t size = dim_value(v->shape->dim[k]);
-    const size_t inner = (size_t)dim_value(shape_product(*v->shape, k + 1, v->shape->rank)) * (size_t)type_bits(v->type) / 8;
+    const size_t inner =
+        (size_t)dim_value(shape_product(*v->shape, k + 1, v->shape->rank)) * (size_t)type_bits(v->type) / 8;
     const int64_t outer = dim_value(shape_product(*v->shape, 0, k));
     const unsigned char *at = tensor_data(v->data);
     int64_t block = size;
@@ -65,7 +66,8 @@ static bool has_exactly(Type t, Type arith, const Lane *a, int64_t n)
 
 /* v, which broadcasts to x, with one element for each block, in the first exact type of the list: its shape is that of
  * x's axes, each of which that is cut by `cut` is two. own: the blocks of v itself. */
-static Value *by_blocks(Node *n, const Value *v, const Shape *x, const Blocks *cut, const Blocks *own, const Type *types)
+static Value *by_blocks(Node *n, const Value *v, const Shape *x, const Blocks *cut, const Blocks *own,
+                        const Type *types)
 {
     int64_t count = 1, at[MAX_RANK] = {0}, blocks[MAX_RANK];
     Dim dim[2 * MAX_RANK];
@@ -124,7 +126,8 @@ static bool is_one_step(const Value *x, const Value *zero)
 static Value *computed(Node *n, Value *x, Value *zero, Value *scale)
 {
     if ((scale || zero) && is_one_step(x, zero))
-        return late(with_int(make(n, "onnxcc.Dequantize", 3, x, scale ? scale : make_scalar(n, F32, 1), zero), "to", F32));
+        return late(
+            with_int(make(n, "onnxcc.Dequantize", 3, x, scale ? scale : make_scalar(n, F32, 1), zero), "to", F32));
     Value *y = late(make_cast(n, x, F32));
     if (zero)
         y = late(make(n, "Sub", 2, y, zero->type == F32 ? zero : late(make_cast(n, zero, F32))));
@@ -178,11 +181,13 @@ Value *unfolded(Node *n, Value *v)
         return NULL;
     }
     if (zero)
-        zero = is_one(zero) ? one(n, zero) : by_blocks(n, zero, x, &cut, &of_zero, type_is_int(zero->type) ? ints : reals);
+        zero =
+            is_one(zero) ? one(n, zero) : by_blocks(n, zero, x, &cut, &of_zero, type_is_int(zero->type) ? ints : reals);
     if (scale)
         scale = is_one(scale) ? one(n, scale) : by_blocks(n, scale, x, &cut, &of_scale, reals);
     const int64_t bits = (int64_t)(tensor_size(l.x->data) + (zero ? tensor_size(zero->data) : 0) +
-                                   (scale ? tensor_size(scale->data) : 0)) * 8;
+                                   (scale ? tensor_size(scale->data) : 0)) *
+                         8;
     if (bits > tensor_count(v->data) * 24) {
         (void)declines(REWRITE_STORED, n, "codes, scales and zero points of %s would not be much smaller than floats",
                        remark_value(v));
