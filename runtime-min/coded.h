@@ -8,14 +8,13 @@
 #include "tile.h"
 
 /* y (m, n) = x (m, k) w + b + r. w: panels of 16 columns with `rows` rows each, a row has a code of each column, or 2
- * or 4 of successive k from the low bits up. scale, zero: for each panel and block of `block` k a row of 16; scales,
+ * or 4 of successive k from the low bits up; the last panel has as many columns as remain. scale, zero: for each panel and block of `block` k a row of 16; scales,
  * zeros: how they are stored; CODED_ALL: one for all, scale_all and zero_all. columns: a multiple of 16, of one pass
  * over x; chunk: values of k that are expanded at a time; depth: values of k in one sum. Scratch: chunk * columns
  * floats, and if k > depth m * columns. */
 #define dense_coded_PARAMS(X, V)                                                                                       \
-    X(idx, m) X(idx, n) X(idx, k) X(idx, x_pitch) X(idx, y_pitch) X(idx, r_pitch) X(int, kind) X(int, scales)          \
-    X(int, zeros) X(idx, rows) X(idx, block) X(idx, blocks) X(idx, columns) X(idx, chunk) X(idx, depth)                \
-    X(f32, scale_all) X(f32, zero_all) X(f32, lo) X(f32, hi)
+    X(idx, m) X(idx, n) X(idx, k) X(idx, x_pitch) X(idx, y_pitch) X(idx, r_pitch) X(idx, columns) X(idx, chunk)        \
+    X(idx, depth) X(f32, lo) X(f32, hi) CODED_PARAMS(X)
 PARAMS(dense_coded)
 
 /* Expands panels of coded weights, of k rows, as for dense_coded. */
@@ -26,6 +25,7 @@ PARAMS(expand_coded)
 /* c += x w for one row of x, four vectors of columns from panel `panel` on, and n values of k from `k` on. The weights
  * are expanded in registers. */
 typedef void coded_dots_fn(vec *c, const f32 *x, const struct coded *w, idx panel, idx panels, idx k, idx n);
+#define CODED_REST 8 /* values of k of the last panel that are expanded at a time */
 #define CODED_PANEL(q) ((q) * RT_VEC / TILE_PANEL)
 #define CODED_LANE(q) ((q) * RT_VEC % TILE_PANEL)
 #define CODED_DOTS(kind, storage, each)                                                                                \
@@ -44,12 +44,12 @@ typedef void coded_dots_fn(vec *c, const f32 *x, const struct coded *w, idx pane
             const idx b = k / t->block, stop = end - b * t->block < t->block ? end : (b + 1) * t->block;               \
             for (idx q = 0; q < 4 * RT_VEC; q += TILE_PANEL) {                                                         \
                 const idx at = panel + rt_min(q / TILE_PANEL, last);                                                   \
-                coded_row(factor + q, t->scale, t->scales, at * t->blocks + b, t->scale_all);                          \
+                coded_row(factor + q, t->scale, t->scales, (at * t->blocks + b) * TILE_PANEL, t->scale_all);                          \
                 if (t->zeros == CODED_SAME)                                                                            \
                     coded_one_##kind(zero + q, (const storage *)t->zero + (at * zero_rows + b / each) * TILE_PANEL,    \
                                      b % each, coded_none, coded_ones);                                                \
                 else                                                                                                   \
-                    coded_row(zero + q, t->zero, t->zeros, at * t->blocks + b, t->zero_all);                           \
+                    coded_row(zero + q, t->zero, t->zeros, (at * t->blocks + b) * TILE_PANEL, t->zero_all);                           \
             }                                                                                                          \
             const vec s0 = vec_load(factor), s1 = vec_load(factor + RT_VEC), s2 = vec_load(factor + 2 * RT_VEC);       \
             const vec s3 = vec_load(factor + 3 * RT_VEC), z0 = vec_load(zero), z1 = vec_load(zero + RT_VEC);           \
@@ -105,15 +105,31 @@ TILE coded_dots_fn *coded_dots_of(const int kind)
     return NULL;
 }
 
+/* The same for the columns of the last panel, if it has fewer than 16. */
+SHARED void coded_rest(vec *c, const f32 *x, const struct coded *w, coded_fn *expand, idx k, idx n)
+{
+    f32 part[CODED_REST * TILE_PANEL];
+    for (idx at = 0; at < n; at += CODED_REST) {
+        const idx run = n - at < CODED_REST ? n - at : CODED_REST;
+        expand(part, w, w->width / TILE_PANEL, k + at, run);
+        for (idx i = 0; i < run; i++)
+            for (idx j = 0; j < TILE_PANEL; j += RT_VEC)
+                c[j / RT_VEC] = vec_fma(vec_splat(x[k + at + i]), vec_load(part + i * TILE_PANEL + j), c[j / RT_VEC]);
+    }
+}
+
 /* One row: y = x w + b + r. */
-SHARED void coded_single(const f32 *x, const f32 *b, const f32 *r, f32 *y, coded_dots_fn *dots, tile_epilogue *epilogue,
-                         const struct coded *w, const struct dense_coded *p)
+SHARED void coded_single(const f32 *x, const f32 *b, const f32 *r, f32 *y, coded_dots_fn *dots, coded_fn *expand,
+                         tile_epilogue *epilogue, const struct coded *w, const struct dense_coded *p)
 {
     const vec low = vec_splat(p->lo), high = vec_splat(p->hi);
-    for (idx c = 0; c < p->n; c += 4 * RT_VEC) {
-        vec sum[4], whole[4];
+    const idx whole = p->n / TILE_PANEL * TILE_PANEL;
+    for (idx c = 0, end; c < p->n; c = end) {
+        const idx most = c < whole ? whole : p->n;
+        vec sum[4], all[4];
+        end = c + 4 * RT_VEC < most ? c + 4 * RT_VEC : most;
         for (idx q = 0; q < 4; q++) {
-            const idx at = c + q * RT_VEC, some = p->n - at > 0 ? p->n - at : 0;
+            const idx at = c + q * RT_VEC, some = end - at > 0 ? end - at : 0;
             sum[q] = b && some ? vec_load_some(b + at, some) : vec_splat(0);
             if (r && some)
                 sum[q] += vec_load_some(r + at, some);
@@ -121,17 +137,20 @@ SHARED void coded_single(const f32 *x, const f32 *b, const f32 *r, f32 *y, coded
         idx depth = 0;
         do {
             const idx run = p->k - depth < p->depth ? p->k - depth : p->depth;
-            dots(sum, x, w, c / TILE_PANEL, (p->n + TILE_PANEL - 1) / TILE_PANEL, depth, run);
+            if (c < whole)
+                dots(sum, x, w, c / TILE_PANEL, whole / TILE_PANEL, depth, run);
+            else
+                coded_rest(sum, x, w, expand, depth, run);
             for (idx q = 0; q < 4; q++) {
-                whole[q] = depth ? sum[q] + whole[q] : sum[q];
+                all[q] = depth ? sum[q] + all[q] : sum[q];
                 sum[q] = vec_splat(0);
             }
             depth += run;
         } while (depth < p->k);
-        for (idx q = 0; q < 4 && c + q * RT_VEC < p->n; q++)
-            vec_store_some(y + c + q * RT_VEC, vec_min(high, vec_max(low, whole[q])), p->n - c - q * RT_VEC);
+        for (idx q = 0; q < 4 && c + q * RT_VEC < end; q++)
+            vec_store_some(y + c + q * RT_VEC, vec_min(high, vec_max(low, all[q])), end - c - q * RT_VEC);
         if (epilogue)
-            epilogue(y + c, p->y_pitch, 1, p->n - c < 4 * RT_VEC ? p->n - c : 4 * RT_VEC);
+            epilogue(y + c, p->y_pitch, 1, end - c);
     }
 }
 #endif
@@ -286,7 +305,7 @@ CODED_KERNEL void CODED_FN(dense_coded)(const f32 *x, const void *w, const f32 *
                                        coded_plan(p.m, p.n % p.columns)};
 #if RT_VEC > 1
     if (p.m == 1) {
-        coded_single(x, b, r, y, coded_dots_of(p.kind), CODED_EPILOGUE, &c, &passed);
+        coded_single(x, b, r, y, coded_dots_of(p.kind), coded_of(p.kind), CODED_EPILOGUE, &c, &passed);
         return;
     }
 #endif

@@ -7,8 +7,8 @@
 
 /* Of kernels that read panels of codes, `coded` for CODED_OF; described in coded.h. */
 #define CODED_PARAMS(X)                                                                                                \
-    X(int, kind) X(int, scales) X(int, zeros) X(idx, rows) X(idx, block) X(idx, blocks) X(f32, scale_all)              \
-    X(f32, zero_all)
+    X(int, kind) X(int, scales) X(int, zeros) X(idx, rows) X(idx, block) X(idx, blocks) X(idx, width) X(idx, gates)    \
+    X(f32, scale_all) X(f32, zero_all)
 
 /* X(kind, storage, codes per element of storage) */
 #define CODED_KINDS(X)                                                                                                 \
@@ -98,20 +98,30 @@ CODED_EACH_LANE(f8e5m2fnuz, u8, value_f8e5m2fnuz(p[j]))
 
 /* ---- panels ------------------------------------------------------------------------------------------------------ */
 
+/* width: columns of a group, the last panel of which has fewer than 16; panel p of each gate is followed by that of the
+ * next gate. What lies beyond a row is read, and has no effect. */
 struct coded {
     const void *w, *scale, *zero;
-    idx rows, block, blocks;
+    idx rows, block, blocks, width, gates;
     int scales, zeros;
     f32 scale_all, zero_all;
 };
 
 #define CODED_OF(p, w, scale, zero)                                                                                    \
-    {w, scale, zero, (p).rows, (p).block, (p).blocks, (p).scales, (p).zeros, (p).scale_all, (p).zero_all}
+    {w,           scale,      zero,       (p).rows,   (p).block,     (p).blocks, (p).width, (p).gates,                                    \
+     (p).scales, (p).zeros, (p).scale_all, (p).zero_all}
 
-/* A row of 16 scales or zero points. */
-SHARED void coded_row(f32 *restrict to, const void *from, int stored, idx row, f32 all)
+/* The first column of a panel; *pitch: the number of its columns. */
+RT_INLINE idx coded_column(const struct coded *c, idx panel, idx *pitch)
 {
-    const idx at = row * TILE_PANEL;
+    const idx each = (c->width + TILE_PANEL - 1) / TILE_PANEL, at = panel / c->gates % each * TILE_PANEL;
+    *pitch = c->width - at < TILE_PANEL ? c->width - at : TILE_PANEL;
+    return (panel / c->gates / each * c->width + at) * c->gates + panel % c->gates * *pitch;
+}
+
+/* 16 scales or zero points. */
+SHARED void coded_row(f32 *restrict to, const void *from, int stored, idx at, f32 all)
+{
     if (stored == CODED_F32)
         memcpy(to, (const f32 *)from + at, TILE_PANEL * sizeof *to);
     else if (stored == CODED_F16)
@@ -155,20 +165,21 @@ typedef void coded_fn(f32 *restrict to, const struct coded *c, idx panel, idx k,
     }                                                                                                                  \
     SHARED void coded_expand_##kind(f32 *restrict to, const struct coded *c, idx panel, idx k, idx n)                  \
     {                                                                                                                  \
-        const storage *const w = (const storage *)c->w + panel * c->rows * TILE_PANEL;                                 \
-        const idx end = k + n, zero_rows = (c->blocks + each - 1) / each;                                              \
+        idx pitch;                                                                                                     \
+        const idx column = coded_column(c, panel, &pitch), end = k + n, zero_rows = (c->blocks + each - 1) / each;     \
+        const storage *const w = (const storage *)c->w + column * c->rows;                                             \
         f32 factor[TILE_PANEL], zero[TILE_PANEL];                                                                      \
         while (k < end) {                                                                                              \
             const idx b = k / c->block, stop = end - b * c->block < c->block ? end : (b + 1) * c->block;               \
-            coded_row(factor, c->scale, c->scales, panel * c->blocks + b, c->scale_all);                               \
+            coded_row(factor, c->scale, c->scales, column * c->blocks + b * pitch, c->scale_all);                               \
             if (c->zeros == CODED_SAME)                                                                                \
-                coded_one_##kind(zero, (const storage *)c->zero + (panel * zero_rows + b / each) * TILE_PANEL,         \
+                coded_one_##kind(zero, (const storage *)c->zero + column * zero_rows + b / each * pitch,              \
                                  b % each, coded_none, coded_ones);                                                    \
             else                                                                                                       \
-                coded_row(zero, c->zero, c->zeros, panel * c->blocks + b, c->zero_all);                                \
+                coded_row(zero, c->zero, c->zeros, column * c->blocks + b * pitch, c->zero_all);                                \
             while (k < stop)                                                                                           \
                 if (k % each == 0 && k + each <= stop) {                                                               \
-                    const storage *const p = w + k / each * TILE_PANEL;                                                \
+                    const storage *const p = w + k / each * pitch;                                                \
                     CODED_ROW(kind, 0, p, zero, factor)                                                                \
                     if (each > 1) {                                                                                    \
                         CODED_ROW(kind, 1 % each, p, zero, factor)                                                     \
@@ -179,7 +190,7 @@ typedef void coded_fn(f32 *restrict to, const struct coded *c, idx panel, idx k,
                     }                                                                                                  \
                     k += each;                                                                                         \
                 } else {                                                                                               \
-                    coded_one_##kind(to, w + k / each * TILE_PANEL, k % each, zero, factor);                           \
+                    coded_one_##kind(to, w + k / each * pitch, k % each, zero, factor);                           \
                     to += TILE_PANEL;                                                                                  \
                     k++;                                                                                               \
                 }                                                                                                      \

@@ -109,7 +109,7 @@ static bool is_depthwise(const Conv *c)
 static Value *expanded_weights(Node *n, const Conv *c, int64_t pack, Value *w)
 {
     const int64_t taps = c->w.kernel[0] * c->w.kernel[1] * c->w.kernel[2];
-    const Panels panels = {c->group, c->cout, c->cin, taps, c->cin * taps, taps, 1};
+    const Panels panels = {c->group, c->cout, c->cin, taps, c->cin * taps, taps, 1, 1};
     return w->data && !c->transposed && pack != PACK_DEPTHWISE ? expanded_panels(n, w, &panels) : NULL;
 }
 

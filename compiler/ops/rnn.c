@@ -301,37 +301,23 @@ static void pack_bind(Node *n)
     BIND(n, rnn_pack, .directions = r.dim[0], .gates = dim_div(r.dim[1], r.dim[2]), .hidden = r.dim[2]);
 }
 
-/* The rows of r, (directions, gates * hidden, hidden), in the order of the panels; the last row of a gate fills up its last
- * panel. */
-static Value *rows_in_panels(Node *n, Value *r, int64_t gates, int64_t hidden)
-{
-    const int64_t panels = (hidden + RNN_PANEL - 1) / RNN_PANEL;
-    Tensor *t = tensor_new(I64, 1, (int64_t[]){panels * gates * RNN_PANEL});
-    int64_t *row = (int64_t *)(uintptr_t)t->data;
-    for (int64_t i = 0; i < panels * gates * RNN_PANEL; i++) {
-        const int64_t unit = i / (gates * RNN_PANEL) * RNN_PANEL + i % RNN_PANEL;
-        row[i] = i / RNN_PANEL % gates * hidden + (unit < hidden ? unit : hidden - 1);
-    }
-    return inferred(with_int(make(n, "onnxcc.Gather", 2, r, value_const(n->graph, t)), "axis", 1));
-}
-
-/* Recurrent weights that are codes stay as they are stored: a and b are the places of scales and zero points. */
-static void keep_codes(Node *n, int64_t gates, int a)
+/* Recurrent weights that are codes stay as they are stored: inputs `scale` and the next one are scales and zero points. */
+static void keep_codes(Node *n, int64_t gates, int scale)
 {
     const Node *pack = in_is_const(n, 1) ? in(n, 1)->data->origin : NULL;
-    const int64_t hidden = attr_int(n, "hidden"), rows = (hidden + RNN_PANEL - 1) / RNN_PANEL * RNN_PANEL * gates;
-    const Panels panels = {attr_int(n, "directions"), rows, hidden, 1, hidden, 1, 0};
+    const int64_t hidden = attr_int(n, "hidden");
+    const Panels panels = {attr_int(n, "directions"), gates * hidden, hidden, 1, hidden, 1, 0, gates};
     Coded c;
     if (!pack || !(pack->op->flags & PACKS) || in_type(n, 0) != F32)
         return;
     Value *r = pack->in[0], *late, *inputs[8] = {NULL};
-    if (pack_coded_panels(n, rows_in_panels(n, r, gates, hidden), &panels, &c)) {
+    if (pack_coded_panels(n, r, &panels, &c)) {
         for (int i = 0; i < n->n_in; i++)
             inputs[i] = in(n, i);
         inputs[1] = c.w;
-        inputs[a] = c.scale;
-        inputs[a + 1] = c.zero;
-        node_set_inputs(n, a + 2, inputs);
+        inputs[scale] = c.scale;
+        inputs[scale + 1] = c.zero;
+        node_set_inputs(n, scale + 2, inputs);
         coded_keep(n, &c);
     } else if ((late = unfolded(n, r)) != NULL)
         node_set_in(n, 1, inferred(make(n, "onnxcc.RnnPack", 1, late)));

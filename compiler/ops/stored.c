@@ -112,7 +112,7 @@ static bool read_linear(Node *at, Value *v, Affine *l)
 typedef struct Pack {
     const Panels *p;
     Affine l;
-    int64_t k, panels;
+    int64_t k;
     int bits, each; /* bits of a code; codes in an element of storage */
     Type type;      /* of the codes after `base` is subtracted */
     int64_t base;
@@ -275,21 +275,37 @@ static uint32_t code_in(const Pack *q, Type from, Lane v)
     return (uint32_t)b[0] | (uint32_t)b[1] << 8;
 }
 
+/* Where a group's output is in panels with `rows` rows; *pitch: the distance of its rows. */
+static int64_t place(const Panels *p, int64_t group, int64_t out, int64_t rows, int64_t *pitch)
+{
+    const int64_t gates = p->gates, width = p->cout / gates, unit = out % width;
+    const int64_t first = unit / TILE_PANEL * TILE_PANEL;
+    *pitch = width - first < TILE_PANEL ? width - first : TILE_PANEL;
+    return (group * p->cout + first * gates + out / width * *pitch) * rows + unit % TILE_PANEL;
+}
+
+/* Panels with `rows` rows: kernels read 16 elements from the start of every row. */
+static Tensor *new_panels(const Panels *p, Type type, int64_t rows)
+{
+    const int64_t rest = p->cout / (p->gates) % TILE_PANEL;
+    return tensor_new(type, 1, (int64_t[]){p->group * p->cout * rows + (rest ? TILE_PANEL - rest : 0)});
+}
+
 /* Rows of codes of v, one of each `step` k. */
 static Value *packed(Node *n, const Pack *q, const Value *v, int64_t step)
 {
     const int64_t codes = (q->k + step - 1) / step, rows = (codes + q->each - 1) / q->each;
-    Tensor *t = tensor_new(q->bits == 16 ? U16 : U8, 3, (int64_t[]){q->panels, rows, TILE_PANEL});
+    Tensor *t = new_panels(q->p, q->bits == 16 ? U16 : U8, rows);
     unsigned char *to = (unsigned char *)(uintptr_t)t->data;
     Lane *a = big_alloc((size_t)q->k * sizeof *a);
-    const int64_t each = (q->p->cout + TILE_PANEL - 1) / TILE_PANEL;
     for (int64_t g = 0; g < q->p->group; g++)
         for (int64_t o = 0; o < q->p->cout; o++) {
+            int64_t pitch;
+            const int64_t first = place(q->p, g, o, rows, &pitch);
             column_of(q, v, g, o, a);
-            const int64_t first = (g * each + o / TILE_PANEL) * rows * TILE_PANEL + o % TILE_PANEL;
             for (int64_t i = 0; i < codes; i++) {
                 const uint32_t code = code_in(q, v->type, a[i * step]);
-                const int64_t at = first + i / q->each * TILE_PANEL;
+                const int64_t at = first + i / q->each * pitch;
                 if (q->bits == 16)
                     memcpy(to + 2 * at, &(uint16_t){(uint16_t)code}, 2);
                 else
@@ -301,20 +317,20 @@ static Value *packed(Node *n, const Pack *q, const Value *v, int64_t step)
     return value_const(n->graph, t);
 }
 
-/* A row of 16 numbers of v per block. */
+/* A row of numbers of v per block. */
 static Value *packed_reals(Node *n, const Pack *q, const Value *v, Type type, int64_t block)
 {
-    const int64_t blocks = (q->k + block - 1) / block, each = (q->p->cout + TILE_PANEL - 1) / TILE_PANEL;
-    Tensor *t = tensor_new(type, 3, (int64_t[]){q->panels, blocks, TILE_PANEL});
+    const int64_t blocks = (q->k + block - 1) / block;
+    Tensor *t = new_panels(q->p, type, blocks);
     Lane *a = big_alloc((size_t)q->k * sizeof *a);
     for (int64_t g = 0; g < q->p->group; g++)
         for (int64_t o = 0; o < q->p->cout; o++) {
+            int64_t pitch;
+            const int64_t first = place(q->p, g, o, blocks, &pitch);
             column_of(q, v, g, o, a);
             as_floats(v->type, q->k, a);
             for (int64_t i = 0; i < blocks; i++)
-                elements_store(type, (void *)(uintptr_t)t->data,
-                               ((g * each + o / TILE_PANEL) * blocks + i) * TILE_PANEL + o % TILE_PANEL, 1, 1,
-                               &a[i * block]);
+                elements_store(type, (void *)(uintptr_t)t->data, first + i * pitch, 1, 1, &a[i * block]);
         }
     big_free(a);
     provenance_made(t, n, "onnxcc.PanelScales", 1, (Value *[]){(Value *)(uintptr_t)v});
@@ -348,10 +364,11 @@ bool may_be_coded(Node *n, Value *v, Affine *l)
 
 bool pack_coded_panels(Node *n, Value *v, const Panels *p, Coded *c)
 {
-    Pack q = {.p = p, .k = p->taps * p->cin, .panels = p->group * ((p->cout + TILE_PANEL - 1) / TILE_PANEL)};
+    Pack q = {.p = p, .k = p->taps * p->cin};
     if (!may_be_coded(n, v, &q.l))
         return false;
-    *c = (Coded){.scale_all = 1};
+    *c = (Coded){.scale_all = 1, .gates = p->gates};
+    c->width = p->cout / c->gates;
     q.l.scale = spread(n, q.l.scale, q.l.x);
     q.l.zero = spread(n, q.l.zero, q.l.x);
     Type scale_type = NO_TYPE, zero_type = NO_TYPE;
@@ -395,6 +412,7 @@ Value *expanded_panels(Node *n, Value *v, const Panels *p)
     Value *y = make(n, "onnxcc.ExpandPanels", 3, c.w, c.scale, c.zero);
     coded_keep(y->def, &c);
     attr_set_int(y->def, "k", p->taps * p->cin);
+    attr_set_int(y->def, "panels", p->group * ((p->cout + TILE_PANEL - 1) / TILE_PANEL));
     y->def->source = n->source;
     y->def->name = v->name;
     return inferred(y);
@@ -402,7 +420,7 @@ Value *expanded_panels(Node *n, Value *v, const Panels *p)
 
 static void expand_infer(Node *n)
 {
-    set_out(n, 0, F32, shape_list(3, in_shape(n, 0).dim[0], D(attr_int(n, "k")), D(TILE_PANEL)));
+    set_out(n, 0, F32, shape_list(3, D(attr_int(n, "panels")), D(attr_int(n, "k")), D(TILE_PANEL)));
 }
 
 static void expand_bind(Node *n)
@@ -410,7 +428,7 @@ static void expand_bind(Node *n)
     Coded c;
     if (coded_read(n, &c))
         BIND_ARGS(n, expand_coded, F32, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), out(n, 0)),
-                  .panels = in_shape(n, 0).dim[0], .k = D(attr_int(n, "k")), CODED_FIELDS(c));
+                  .panels = D(attr_int(n, "panels")), .k = D(attr_int(n, "k")), CODED_FIELDS(c));
 }
 
 /* ---- rows of a table that are expanded after they are gathered --------------------------------------------------- */
@@ -545,7 +563,7 @@ bool gather_stored(Node *n)
 /* ---- attributes -------------------------------------------------------------------------------------------------- */
 
 #define KEPT(X)                                                                                                \
-    X(int, kind) X(int, scales) X(int, zeros) X(int, rows) X(int, block) X(int, blocks) X(float, scale_all) X(float, zero_all)
+    X(int, kind) X(int, scales) X(int, zeros) X(int, rows) X(int, block) X(int, blocks) X(int, width) X(int, gates) X(float, scale_all) X(float, zero_all)
 
 void coded_keep(Node *n, const Coded *c)
 {
@@ -569,6 +587,6 @@ bool coded_read(const Node *n, Coded *c)
 static const Op stored_ops[] = {
     {"ExpandPanels", 1, "w:W scale?:S zero?:Z -> y:T",
      "W=uint8|uint16 S=float|float16|bfloat16|float8e8m0 Z=float|float16|bfloat16|float8e8m0|uint8|uint16 T=float",
-     "k:int", expand_infer, expand_bind, .flags = NOFOLD, .domain = "onnxcc"},
+     "k:int panels:int", expand_infer, expand_bind, .flags = NOFOLD, .domain = "onnxcc"},
 };
 OPS(stored_ops);

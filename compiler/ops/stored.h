@@ -4,15 +4,16 @@
 
 #include "ir/ops.h"
 
-/* Weights as panels of 16 outputs: where element (group, output, tap, input) of a tensor is. */
+/* Weights as panels of 16 outputs: where element (group, output, tap, input) of a tensor is. The outputs are those of
+ * several gates one after the other; a panel of each gate is followed by that of the next one. */
 typedef struct Panels {
-    int64_t group, cout, cin, taps, w_out, w_in, w_tap;
+    int64_t group, cout, cin, taps, w_out, w_in, w_tap, gates;
 } Panels;
 
 /* Packed codes, with scales and zero points; the fields of the kernels. scale, zero: NULL if there is one for all. */
 typedef struct Coded {
     Value *w, *scale, *zero;
-    int64_t kind, scales, zeros, rows, block, blocks;
+    int64_t kind, scales, zeros, rows, block, blocks, width, gates;
     double scale_all, zero_all;
 } Coded;
 
@@ -48,7 +49,8 @@ bool coded_read(const Node *n, Coded *c);
 /* Those parameters of a kernel: CODED_PARAMS (runtime-min/codes.h). */
 #define CODED_FIELDS(c)                                                                                                \
     .kind = D((c).kind), .scales = D((c).scales), .zeros = D((c).zeros), .rows = D((c).rows), .block = D((c).block),   \
-    .blocks = D((c).blocks), .scale_all = (c).scale_all, .zero_all = (c).zero_all
+    .blocks = D((c).blocks), .width = D((c).width), .gates = D((c).gates), .scale_all = (c).scale_all,                 \
+    .zero_all = (c).zero_all
 /* The types of its codes, scales and zero points, in a schema. */
 #define CODED_TYPES                                                                                                    \
     "W=float|float16|bfloat16|double|uint8|uint16 S=float|float16|bfloat16|float8e8m0 "                                \
