@@ -7,11 +7,11 @@
 #include "codes.h"
 #include "tile.h"
 
-/* y (m, n) = x (m, k) w + b + r. w: panels of 16 columns with `rows` rows each, a row has a code of each column, or 2
- * or 4 of successive k from the low bits up; the last panel has as many columns as remain. scale, zero: for each panel and block of `block` k a row of 16; scales,
- * zeros: how they are stored; CODED_ALL: one for all, scale_all and zero_all. columns: a multiple of 16, of one pass
- * over x; chunk: values of k that are expanded at a time; depth: values of k in one sum. Scratch: chunk * columns
- * floats, and if k > depth m * columns. */
+/* y (m, n) = x (m, k) w + b + r. w: panels of 16 columns (the last one: of those that remain) with `rows` rows each, a
+ * row has a code of each column, or 2 or 4 of successive k from the low bits up. scale, zero: for each panel and block
+ * of `block` k a row of as many; scales, zeros: how they are stored; CODED_ALL: one for all, scale_all and zero_all.
+ * columns: a multiple of 16, of one pass over x; chunk: values of k that are expanded at a time; depth: values of k in
+ * one sum. Scratch: chunk * columns floats, and if k > depth m * columns. */
 #define dense_coded_PARAMS(X, V)                                                                                       \
     X(idx, m) X(idx, n) X(idx, k) X(idx, x_pitch) X(idx, y_pitch) X(idx, r_pitch) X(idx, columns) X(idx, chunk)        \
     X(idx, depth) X(f32, lo) X(f32, hi) CODED_PARAMS(X)

@@ -138,10 +138,11 @@ void infer_compare(Node *n);                   /* the same, with type bool */
 #define make(n, op, n_in, ...) make_list(n, op, n_in, (Value *[MAX_ARGS]){__VA_ARGS__})
 Value *make_list(Node *n, const char *op, int n_in, Value **in);
 Node *make_node(Node *n, const char *op, int n_in, Value **in, int n_out);
-Value *make_cast(Node *n, Value *v, Type t);                      /* v converted to t; v itself if it has the type */
-Value *make_ints(Node *n, int k, const int64_t *v);               /* constants */
-Value *make_dims(Node *n, int k, const Dim *v);                   /* the same with sizes */
-Value *unfolded(Node *n, Value *v); /* ops/unfold.c; constant weights of n, from codes at every run; NULL: they are not */
+Value *make_cast(Node *n, Value *v, Type t);        /* v converted to t; v itself if it has the type */
+Value *make_ints(Node *n, int k, const int64_t *v); /* constants */
+Value *make_dims(Node *n, int k, const Dim *v);     /* the same with sizes */
+/* ops/unfold.c: v, constant weights of n, computed from codes at every run; NULL: they are not made of codes */
+Value *unfolded(Node *n, Value *v);
 Value *make_reshape(Node *n, Value *v, int rank, const Dim *dim); /* ops/view.c; a 0 in dim is the size 0 */
 /* ops/within.c: v, checked at run time: low <= element <= high, or < high if `below`; NULL: NULL */
 Value *make_within(Node *n, Value *v, int64_t low, Dim high, bool below);

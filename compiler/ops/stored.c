@@ -8,6 +8,7 @@
 #include "ir/exec.h"
 #include "ir/provenance.h"
 #include "ir/remark.h"
+#include "ir/schema.h"
 #include "passes/infer.h"
 #include "coded.h"
 
@@ -52,6 +53,9 @@ static Value *moved(Node *at, const Node *n, Value *v, const Shape *s)
         return v;
     if (!shape_identical(*v->shape, *s))
         v = inferred(make(at, "Expand", 2, v, make_dims(at, s->rank, s->dim)));
+    const Type own = v->type;
+    if (!(op_signature(n->op)->in[0].set >> own & 1)) /* some versions do not move narrow types */
+        v = inferred(make_cast(at, v, type_is_int(own) ? I32 : F32));
     Value **ins = NEWS(Value *, n->n_in);
     for (int i = 0; i < n->n_in; i++)
         ins[i] = i ? n->in[i] : v;
@@ -63,18 +67,28 @@ static Value *moved(Node *at, const Node *n, Value *v, const Shape *s)
     if (n->op->flags & VIEW)
         set_out(m, 0, v->type, *n->out[0]->shape);
     node_insert(m, at);
-    return inferred(m->out[0]);
+    v = inferred(m->out[0]);
+    return v->type == own ? v : inferred(make_cast(at, v, own));
 }
 
-static bool read_moved(Node *at, const Node *n, Affine *l)
+/* Moves what l is read from as n moves its first input. */
+static bool move_parts(Node *at, const Node *n, Affine *l)
 {
-    if (!read_linear(at, n->in[0], l))
-        return false;
     const Shape *s = l->x->shape;
     l->x = moved(at, n, l->x, s);
     l->zero = moved(at, n, l->zero, s);
     l->scale = moved(at, n, l->scale, s);
     return is_given_const(l->x) && (!l->zero || is_given_const(l->zero)) && (!l->scale || is_given_const(l->scale));
+}
+
+bool read_rounded(Node *at, Value *v, Affine *l)
+{
+    const Node *n = is_given_const(v) ? v->data->origin : NULL;
+    if (!n || v->data->splat)
+        return false;
+    if (is_op(n, "onnxcc", "Dequantize"))
+        return read_dequantize(n, l) && shape_identical(*l->x->shape, *v->shape);
+    return moves_one(n) && read_rounded(at, n->in[0], l) && move_parts(at, n, l);
 }
 
 static bool read_linear(Node *at, Value *v, Affine *l)
@@ -90,7 +104,7 @@ static bool read_linear(Node *at, Value *v, Affine *l)
     if (is_op(n, "onnxcc", "Dequantize"))
         return read_dequantize(n, l) && shape_identical(*l->x->shape, *v->shape);
     if (moves_one(n))
-        return read_moved(at, n, l);
+        return read_linear(at, n->in[0], l) && move_parts(at, n, l);
     if (n->n_in < 1 || !n->in[0] || !read_linear(at, n->in[0], l) || !shape_identical(*l->x->shape, *v->shape))
         return false;
     if (is_op(n, "", "Cast")) /* of integers, which it does not change */
@@ -486,6 +500,16 @@ static Value *in_blocks(Node *n, Value *v, const Shape *x, Shape split, int64_t 
     return inferred(make_reshape(n, v, split.rank, dim));
 }
 
+/* v, integers, as the narrower type t if that has them. */
+static Value *narrowed(Node *n, Value *v, Type t)
+{
+    int64_t low = INT64_MAX, high = INT64_MIN;
+    const int64_t codes = (int64_t)1 << type_bits(t), least = type_is_signed(t) ? -codes / 2 : 0;
+    if (!v || !type_is_int(t) || !find_code_range(v, &low, &high) || low < least || high >= least + codes)
+        return v;
+    return inferred(make_cast(n, v, t));
+}
+
 /* The part of v, which broadcasts to the data of Gather n, that belongs to the data gathered along `axis`. */
 static Value *taken(Node *n, Value *v, int axis)
 {
@@ -543,6 +567,7 @@ bool gather_stored(Node *n)
     const bool codes_alone = !l.scale && !l.zero;
     Value *codes = block ? inferred(make_reshape(n, l.x, split.rank, split.dim)) : l.x;
     Value *scale = in_blocks(n, l.scale, &x, split, block), *zero = in_blocks(n, l.zero, &x, split, block);
+    zero = narrowed(n, zero, l.x->type);
     Value *y = taken(n, codes, axis);
     scale = taken(n, scale, axis);
     zero = taken(n, zero, axis);

@@ -122,12 +122,12 @@ static bool is_one_step(const Value *x, const Value *zero)
     return x->type != F16 && x->type != BF16 && (!zero || type_is_int(x->type) == type_is_int(zero->type));
 }
 
-/* (x - zero) * scale, computed at every run. */
-static Value *computed(Node *n, Value *x, Value *zero, Value *scale)
+/* (x - zero) * scale as type t, computed at every run. */
+static Value *computed(Node *n, Value *x, Value *zero, Value *scale, Type t)
 {
     if ((scale || zero) && is_one_step(x, zero))
         return late(
-            with_int(make(n, "onnxcc.Dequantize", 3, x, scale ? scale : make_scalar(n, F32, 1), zero), "to", F32));
+            with_int(make(n, "onnxcc.Dequantize", 3, x, scale ? scale : make_scalar(n, F32, 1), zero), "to", t));
     Value *y = late(make_cast(n, x, F32));
     if (zero)
         y = late(make(n, "Sub", 2, y, zero->type == F32 ? zero : late(make_cast(n, zero, F32))));
@@ -147,10 +147,16 @@ Value *unfolded(Node *n, Value *v)
 {
     static const Type reals[] = {F8E8M0, F16, BF16, F32, NO_TYPE};
     Affine l;
-    if (!may_be_coded(n, v, &l))
+    const bool half = v->type == F16 || v->type == BF16;
+    if (half ? !v->data->origin || opt()->expand_weights || !read_rounded(n, v, &l) || !is_one_step(l.x, l.zero)
+             : !may_be_coded(n, v, &l))
         return NULL;
     if (n->op->flags & (CONTROL | CUSTOM | INSPECTS_PRODUCERS)) {
         (void)stays_expanded(n, v, "loops, branches and custom operators take constants as they are");
+        return NULL;
+    }
+    if (v != in(n, 0) && type_is_int(in_type(n, 0)) && type_bits(in_type(n, 0)) == 8) {
+        (void)stays_expanded(n, v, "operators on integers may compute with its numbers before the run");
         return NULL;
     }
     if (!fits_arena(n, v)) {
@@ -188,7 +194,7 @@ Value *unfolded(Node *n, Value *v)
     const int64_t bits = (int64_t)(tensor_size(l.x->data) + (zero ? tensor_size(zero->data) : 0) +
                                    (scale ? tensor_size(scale->data) : 0)) *
                          8;
-    if (bits > tensor_count(v->data) * 24) {
+    if (bits > tensor_count(v->data) * type_bits(v->type) * 3 / 4) {
         (void)declines(REWRITE_STORED, n, "codes, scales and zero points of %s would not be much smaller than floats",
                        remark_value(v));
         return NULL;
@@ -196,7 +202,7 @@ Value *unfolded(Node *n, Value *v)
     (void)applies(REWRITE_STORED, n, "%s, as codes of %d bits, from which a loop computes floats", remark_value(v),
                   type_bits(l.x->type));
     Value *codes = rank == x->rank ? l.x : inferred(make_reshape(n, l.x, rank, dim));
-    Value *y = computed(n, codes, zero, scale);
+    Value *y = computed(n, codes, zero, scale, v->type);
     y->name = v->name;
     return rank == x->rank ? y : inferred(make_reshape(n, y, x->rank, x->dim));
 }

@@ -17,6 +17,10 @@ def floats(*shape):
     return np.random.default_rng(len(shape)).uniform(.5, 1, shape).astype(F32)
 
 
+def codes(*shape):
+    return np.random.default_rng(len(shape)).integers(0, 256, shape).astype(np.uint8)
+
+
 def lstm(op, gates, hidden, width, steps=3, batch=1, directions=1, **attributes):
     d = directions
     return (op, [("x", (steps, batch, width)), ("w", (d, gates * hidden, width)), ("w", (d, gates * hidden, hidden)),
@@ -54,10 +58,12 @@ CALLS = {
     "MoE": ("MoE", [("x", (3, 32)), ("x", (3, 4)), ("w", (4, 48, 32)), floats(4, 48), ("w", (4, 32, 48))],
             {"k": 2, "domain": MS, "activation_type": "silu"}),
     "MoE, tail": ("MoE", [("x", (2, 21)), ("x", (2, 3)), ("w", (3, 33, 21)), None, ("w", (3, 21, 33))], {"k": 1, "domain": MS}),
-    "Add": ("Add", [("x", (2, 16, 40)), ("w", (16, 40))], {}),
-    "Mul": ("Mul", [("w", (16, 40)), ("x", (16, 1))], {}),
-    "Where": ("Where", [np.arange(640).reshape(16, 40) % 3 == 0, ("x", (16, 40)), ("w", (16, 40))], {}),
-    "PRelu": ("PRelu", [("x", (2, 16, 40)), ("w", (16, 40))], {}),
+    "QMoE": ("QMoE", [("x", (3, 32)), ("x", (3, 4)), codes(4, 48, 16), floats(4, 48), None, codes(4, 32, 24), floats(4, 32)],
+             {"k": 2, "domain": MS, "activation_type": "silu"}),
+    "Add": ("Add", [("x", (2, 16, 48)), ("w", (16, 48))], {}),
+    "Mul": ("Mul", [("w", (16, 48)), ("x", (16, 1))], {}),
+    "Where": ("Where", [np.arange(768).reshape(16, 48) % 3 == 0, ("x", (16, 48)), ("w", (16, 48))], {}),
+    "PRelu": ("PRelu", [("x", (2, 16, 48)), ("w", (16, 48))], {}),
     "LayerNormalization": ("LayerNormalization", [("x", (3, 512)), ("w", (512,)), ("w", (512,))], {}),
     "RMSNormalization": ("RMSNormalization", [("x", (3, 512)), ("w", (512,))], {}),
     "GroupNormalization": ("GroupNormalization", [("x", (1, 512, 3)), ("w", (512,)), ("w", (512,))], {"num_groups": 4}),
@@ -70,25 +76,33 @@ CALLS = {
     "GatherND": ("GatherND", [("w", (40, 32)), ("at", (5, 1), 40)], {}),
     "ScatterElements": ("ScatterElements", [("w", (40, 32)), ("at", (5, 32), 40), ("x", (5, 32))], {"reduction": "add"}),
     "Concat": ("Concat", [("x", (3, 32)), ("w", (16, 32))], {"axis": 0}),
-    "Expand": ("Expand", [("w", (16, 32)), ("at", (2,), 1)], {}),
     "GridSample": ("GridSample", [("w", (1, 4, 16, 16)), ("x", (1, 3, 3, 2))], {}),
     "DeformConv": ("DeformConv", [("x", (1, 16, 4, 4)), ("w", (16, 16, 2, 2)), ("x", (1, 8, 3, 3))], {}),
     "CumSum": ("CumSum", [("w", (16, 32)), ("at", (), 1)], {}),
     "Attention of keys": ("Attention", [("x", (1, 2, 3, 16)), ("w", (1, 2, 40, 16)), ("w", (1, 2, 40, 16))], {}),
 }
 
-# ---- forms of weights: (name, type, arguments of Model.weights, the most bytes in the C by those in the model)
+# ---- forms of weights: (name, type, arguments of Model.weights)
 
 USUAL = [("int8", T.INT8, {"zeros": True}), ("int8 by row", T.INT8, {"axis": 0}), ("int8 by column", T.INT8, {"axis": 1, "zeros": True}),
          ("uint4 by block", T.UINT4, {"axis": -1, "block": 16, "zeros": True}), ("float8", T.FLOAT8E4M3FN, {}), ("int4", T.INT4, {}),
          ("float16", T.FLOAT16, {}), ("bfloat16", T.BFLOAT16, {})]
 
 
+def most_bytes(m, call, how):
+    """Of constants in the C: scales that experts or directions share are stored for each of them, and some blocks
+    are divided where they do not divide the axis."""
+    cut = any(x[1][-1] % 16 for x in call[1] if isinstance(x, tuple) and x[0] == "w") and "block" in how
+    again = 8 * max(x[1][1] for x in call[1] if isinstance(x, tuple) and len(x[1]) == 3) * 4 if call[0] == "MoE" and how.get("axis") in (0, 1) else 0
+    return (1.1 if cut else 1.02) * m.stored + 64 + again
+
+
 def fitted(how, shape):
-    """The arguments for weights of this shape: an axis that they have."""
+    """The arguments for weights of this shape: an axis that they have; of three axes, the first are directions, experts or heads."""
     if "axis" not in how:
         return how
-    return {**how, "axis": min(how["axis"], len(shape) - 1) % len(shape)}
+    axis = how["axis"] or len(shape) == 3
+    return {**how, "axis": min(axis, len(shape) - 1) % len(shape)}
 
 
 def add(m, call, kind, how):

@@ -10,6 +10,7 @@ import decoder
 import ml_dtypes
 import numpy as np
 import onnx
+import readers
 from onnx import TensorProto as T
 from onnx import helper
 
@@ -30,6 +31,7 @@ class Model:
     def __init__(self, seed):
         self.rng = np.random.default_rng(seed)
         self.nodes, self.held, self.given, self.results, self.expected = [], [], [], [], []
+        self.floats = {}        # weights by name
         self.stored = 0         # bytes that weights, scales and zero points may take
 
     def hold(self, x, kind=None):
@@ -93,7 +95,7 @@ class Model:
 
     def save(self, path):
         inputs = [helper.make_tensor_value_info(n, T.FLOAT, x.shape) for n, x in self.given]
-        outputs = [helper.make_tensor_value_info(n, T.FLOAT, y.shape) for n, y in zip(self.results, self.expected)]
+        outputs = [helper.make_tensor_value_info(n, T.FLOAT, y.shape if y.size else None) for n, y in zip(self.results, self.expected)]
         graph = helper.make_graph(self.nodes, "g", inputs, outputs, self.held)
         opsets = [helper.make_opsetid("", 25), helper.make_opsetid("com.microsoft", 1)]
         onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=13), path)
@@ -255,11 +257,12 @@ def program(folder, m, target, flags, options):
     return np.frombuffer(y, F32), int(re.search(r"(\d+) B of weights", p.stdout + p.stderr)[1])
 
 
-def compare(name, m):
+def compare(name, m, ways=tuple(WAYS)):
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         m.save(folder / "model.onnx")
-        for target, flags in WAYS.items():
+        for target in ways:
+            flags = WAYS[target]
             stored, bytes_stored = program(folder, m, target, flags, [])
             expanded, bytes_expanded = program(folder, m, target, flags, ["--expand-weights"])
             if stored is None or expanded is None:
@@ -283,8 +286,26 @@ def whole_decoder():
         check(flash <= min(DECODER, 1.02 * size), f"decoder: {flash} bytes of weights, the model has {size}\n{p.stderr}")
 
 
+def each_call():
+    """Every call of readers.CALLS in every form: the bytes; then all calls of a form in one model: the results."""
+    for i, (form, kind, how) in enumerate(readers.USUAL):
+        every = Model(7)
+        for name, call in readers.CALLS.items():
+            m = Model(7)
+            readers.add(m, call, kind, how)
+            with tempfile.TemporaryDirectory() as folder:
+                m.save(f"{folder}/m.onnx")
+                p = subprocess.run([BUILD / "onnxcc", f"{folder}/m.onnx", "-o", f"{folder}/m.c", "--report"], capture_output=True, text=True)
+            size = int(re.search(r"(\d+) B of weights|$", p.stdout)[1] or 1 << 40)
+            check(size <= readers.most_bytes(m, call, how), f"{name}, {form}: {size} bytes of {m.stored:.0f}\n{p.stderr}")
+            readers.add(every, call, kind, how)
+        readers.solve(every)
+        compare(form, every, [list(WAYS)[i % len(WAYS)]])
+
+
 def main():
     whole_decoder()
+    each_call()
     for make in products, transposed, nbits, convolutions, tables:
         compare(make.__name__, make())
     print(f"weights: {counts[True]} passed, {counts[False]} failed")
