@@ -505,7 +505,8 @@ static Value *narrowed(Node *n, Value *v, Type t)
 {
     int64_t low = INT64_MAX, high = INT64_MIN;
     const int64_t codes = (int64_t)1 << type_bits(t), least = type_is_signed(t) ? -codes / 2 : 0;
-    if (!v || !type_is_int(t) || !find_code_range(v, &low, &high) || low < least || high >= least + codes)
+    if (!v || v->type == t || !type_is_int(t) || !find_code_range(v, &low, &high) || low < least ||
+        high >= least + codes)
         return v;
     return inferred(make_cast(n, v, t));
 }
