@@ -57,6 +57,7 @@ enum {
 
 #define RNN_PANEL 16
 #define RNN_IS_f32 1
+#define RNN_CODES_f32_u8 1
 #define RNN_PACKS_i8 1
 
 /* The index of the row of hidden units of a sequence at step t; rnn_state: of its state. */
@@ -151,16 +152,12 @@ HELPER void rnn_gates(f32 *acc, f32 *more, const f32 *h, const f32 *r, idx n, co
 #undef RNN_STORE
 }
 
-/* The recurrent weights: panels of floats, or of codes. */
+/* Recurrent weights in panels of codes. */
 struct rnn_codes {
     struct coded c;
     CODED_REF expand;
     f32 *part;
     idx run; /* values of k in a part: even */
-};
-struct rnn_weights {
-    const void *w;
-    const struct rnn_codes *codes; /* NULL: w has numbers */
 };
 
 /* acc[gates][16] += panels of codes, from `panel` on, times h[n] */
@@ -210,16 +207,11 @@ REGISTER_KERNEL(rnn_pack, 2, 1, 0)
 #endif
 
 #if RT_IS_FLOAT(T)
-/* acc[gates][16] += panels of r, from `panel` on, times h[n] */
-HELPER void FN(rnn_product)(A *acc, const A *h, struct rnn_weights w, idx panel, idx n, int gates)
+/* acc[gates][16] += panel r times h[n] */
+HELPER void FN(rnn_product)(A *acc, const A *h, const T *r, idx n, int gates)
 {
-    const T *const r = (const T *)w.w + panel * n * RNN_PANEL;
 #if RT_TAKES(RNN_IS_, T)
     int g = 0;
-    if (w.codes) {
-        rnn_product_coded(acc, h, w.codes, panel, n, gates);
-        return;
-    }
     for (; g + RNN_TOGETHER <= gates; g += RNN_TOGETHER)
         rnn_gates(acc + g * RNN_PANEL, NULL, h, r + g * n * RNN_PANEL, n, RNN_TOGETHER);
     if (RNN_TOGETHER > 2 && gates - g == 3)
@@ -235,9 +227,33 @@ HELPER void FN(rnn_product)(A *acc, const A *h, struct rnn_weights w, idx panel,
                 acc[g * RNN_PANEL + j] += h[k] * LD(r, (g * n + k) * RNN_PANEL + j);
 #endif
 }
+#endif
+#endif
+
+/* Kernels for panels of numbers; with U, which has no other meaning, for those of codes. */
+#ifdef T
+#ifdef U
+#define RNN_INSTANCE RT_TAKES2(RNN_CODES_, T, U)
+#else
+#define RNN_INSTANCE RT_IS_FLOAT(T)
+#endif
+#if RNN_INSTANCE
+#ifdef U
+#define RNN_FN FN2
+#define RNN_KERNEL HELPER
+#define RNN_NAME(k) FN2(k##_run)
+#define RNN_R const struct rnn_codes *
+#define RNN_PRODUCT rnn_product_coded
+#else
+#define RNN_FN FN
+#define RNN_KERNEL KERNEL
+#define RNN_NAME(k) FN(k)
+#define RNN_R const T *restrict
+#define RNN_PRODUCT(acc, h, r, panel, n, gates) FN(rnn_product)(acc, h, (r) + (panel) * (n) * RNN_PANEL, n, gates)
+#endif
 
 /* One element of an activation function. */
-HELPER A FN(rnn_one)(A v, int act, A alpha, A beta)
+HELPER A RNN_FN(rnn_one)(A v, int act, A alpha, A beta)
 {
     switch (act) {
     case RNN_SIGMOID: return M(sigmoid)(v);
@@ -256,7 +272,7 @@ HELPER A FN(rnn_one)(A v, int act, A alpha, A beta)
 
 /* An activation function on a panel, with its input clamped to [-clip, clip] unless clip is 0. It copies between
  * arrays: in place, clang moves a load to the previous iteration and then cannot vectorise the loop. */
-HELPER void FN(rnn_act)(A *v, int act, f32 alpha, f32 beta, f32 clip)
+HELPER void RNN_FN(rnn_act)(A *v, int act, f32 alpha, f32 beta, f32 clip)
 {
     const A c = (A)clip;
     A x[RNN_PANEL] VEC_ALIGNED;
@@ -270,11 +286,11 @@ HELPER void FN(rnn_act)(A *v, int act, f32 alpha, f32 beta, f32 clip)
             v[j] = M(sigmoid)(x[j]);
     else
         for (int j = 0; j < RNN_PANEL; j++)
-            v[j] = FN(rnn_one)(x[j], act, (A)alpha, (A)beta);
+            v[j] = RNN_FN(rnn_one)(x[j], act, (A)alpha, (A)beta);
 }
 
 /* Loads the first w elements of `gates` rows, with stride `apart`, into panels. */
-HELPER void FN(rnn_load)(A *v, const T *x, idx w, int gates, idx apart)
+HELPER void RNN_FN(rnn_load)(A *v, const T *x, idx w, int gates, idx apart)
 {
 #if RT_TAKES(RNN_IS_, T)
     if (w == RNN_PANEL) {
@@ -290,7 +306,7 @@ HELPER void FN(rnn_load)(A *v, const T *x, idx w, int gates, idx apart)
 }
 
 /* Stores w hidden units of a sequence: the state h for the next step, and y's row (NULL: not an output). */
-HELPER void FN(rnn_store)(const A *v, A *h, T *y, idx w)
+HELPER void RNN_FN(rnn_store)(const A *v, A *h, T *y, idx w)
 {
     for (idx j = 0; j < w; j++)
         h[j] = v[j];
@@ -301,8 +317,8 @@ HELPER void FN(rnn_store)(const A *v, A *h, T *y, idx w)
 
 /* Initialises state s (batch, hidden) of direction d; with zeros if there is no initial state, or for empty
  * sequences. */
-HELPER void FN(rnn_begin)(A *s, const T *from, const i32 *lengths, idx batch, idx hidden, idx directions,
-                          int batch_first, idx d)
+HELPER void RNN_FN(rnn_begin)(A *s, const T *from, const i32 *lengths, idx batch, idx hidden, idx directions,
+                              int batch_first, idx d)
 {
     for (idx b = 0; b < batch; b++)
         for (idx i = 0; i < hidden; i++)
@@ -311,7 +327,7 @@ HELPER void FN(rnn_begin)(A *s, const T *from, const i32 *lengths, idx batch, id
                                     : 0;
 }
 
-HELPER void FN(rnn_end)(const A *s, T *to, idx batch, idx hidden, idx directions, int batch_first, idx d)
+HELPER void RNN_FN(rnn_end)(const A *s, T *to, idx batch, idx hidden, idx directions, int batch_first, idx d)
 {
     for (idx b = 0; to && b < batch; b++)
         for (idx i = 0; i < hidden; i++)
@@ -319,8 +335,8 @@ HELPER void FN(rnn_end)(const A *s, T *to, idx batch, idx hidden, idx directions
 }
 
 /* Stores zeros in y after the end of shorter sequences. */
-HELPER void FN(rnn_pad)(T *y, const i32 *lengths, idx steps, idx batch, idx hidden, idx directions, int batch_first,
-                        idx d)
+HELPER void RNN_FN(rnn_pad)(T *y, const i32 *lengths, idx steps, idx batch, idx hidden, idx directions, int batch_first,
+                            idx d)
 {
     for (idx b = 0; y && lengths && b < batch; b++)
         for (idx t = lengths[b] < 0 ? 0 : lengths[b]; t < steps; t++)
@@ -329,15 +345,15 @@ HELPER void FN(rnn_pad)(T *y, const i32 *lengths, idx steps, idx batch, idx hidd
 }
 
 /* After the last step of direction d: zeros in y after the end of shorter sequences, the last state in y_h. */
-HELPER void FN(rnn_finish)(const A *h, T *y, T *y_h, const i32 *lengths, idx steps, idx batch, idx hidden,
-                           idx directions, int batch_first, idx d)
+HELPER void RNN_FN(rnn_finish)(const A *h, T *y, T *y_h, const i32 *lengths, idx steps, idx batch, idx hidden,
+                               idx directions, int batch_first, idx d)
 {
-    FN(rnn_pad)(y, lengths, steps, batch, hidden, directions, batch_first, d);
-    FN(rnn_end)(h, y_h, batch, hidden, directions, batch_first, d);
+    RNN_FN(rnn_pad)(y, lengths, steps, batch, hidden, directions, batch_first, d);
+    RNN_FN(rnn_end)(h, y_h, batch, hidden, directions, batch_first, d);
 }
 
 /* The index in time of a sequence's step s; -1: the sequence has ended. */
-HELPER idx FN(rnn_time)(const i32 *lengths, idx b, idx s, idx steps, int reverse)
+HELPER idx RNN_FN(rnn_time)(const i32 *lengths, idx b, idx s, idx steps, int reverse)
 {
     const idx n = lengths && lengths[b] < steps ? lengths[b] : steps;
     return s >= n ? -1 : reverse ? n - 1 - s : s;
@@ -345,13 +361,13 @@ HELPER idx FN(rnn_time)(const i32 *lengths, idx b, idx s, idx steps, int reverse
 
 /* One panel of one step: w hidden units from `at` on. v: the summed gates i, o, f, c; c: the cells, which are
  * updated. */
-HELPER void FN(lstm_cell)(A *v, A *c, const T *peephole, idx w, idx hidden, struct lstm p, idx d)
+HELPER void RNN_FN(lstm_cell)(A *v, A *c, const T *peephole, idx w, idx hidden, struct lstm p, idx d)
 {
     const int *const act = p.act + d * 3;
     const f32 *const alpha = p.alpha + d * 3, *const beta = p.beta + d * 3;
     A *const i = v, *const o = v + RNN_PANEL, *const f = v + 2 * RNN_PANEL, *const g = v + 3 * RNN_PANEL;
     A peep[3 * RNN_PANEL] VEC_ALIGNED, cell[RNN_PANEL] VEC_ALIGNED;
-    FN(rnn_load)(peep, peephole, peephole ? w : 0, 3, hidden);
+    RNN_FN(rnn_load)(peep, peephole, peephole ? w : 0, 3, hidden);
     for (idx j = 0; j < RNN_PANEL; j++)
         cell[j] = j < w ? c[j] : 0;
     if (peephole)
@@ -359,13 +375,13 @@ HELPER void FN(lstm_cell)(A *v, A *c, const T *peephole, idx w, idx hidden, stru
             i[j] += peep[j] * cell[j];
             f[j] += peep[2 * RNN_PANEL + j] * cell[j];
         }
-    FN(rnn_act)(i, act[0], alpha[0], beta[0], p.clip);
+    RNN_FN(rnn_act)(i, act[0], alpha[0], beta[0], p.clip);
     if (p.input_forget)
         for (int j = 0; j < RNN_PANEL; j++)
             f[j] = 1 - i[j];
     else
-        FN(rnn_act)(f, act[0], alpha[0], beta[0], p.clip);
-    FN(rnn_act)(g, act[1], alpha[1], beta[1], p.clip);
+        RNN_FN(rnn_act)(f, act[0], alpha[0], beta[0], p.clip);
+    RNN_FN(rnn_act)(g, act[1], alpha[1], beta[1], p.clip);
     for (int j = 0; j < RNN_PANEL; j++)
         cell[j] = f[j] * cell[j] + i[j] * g[j];
     for (idx j = 0; j < w; j++)
@@ -373,73 +389,67 @@ HELPER void FN(lstm_cell)(A *v, A *c, const T *peephole, idx w, idx hidden, stru
     if (peephole)
         for (int j = 0; j < RNN_PANEL; j++)
             o[j] += peep[RNN_PANEL + j] * cell[j];
-    FN(rnn_act)(o, act[0], alpha[0], beta[0], p.clip);
-    FN(rnn_act)(cell, act[2], alpha[2], beta[2], 0);
+    RNN_FN(rnn_act)(o, act[0], alpha[0], beta[0], p.clip);
+    RNN_FN(rnn_act)(cell, act[2], alpha[2], beta[2], 0);
     for (int j = 0; j < RNN_PANEL; j++)
         v[j] = o[j] * cell[j];
 }
 
 /* Scratch: 3 * batch * hidden elements of A. */
-HELPER void FN(lstm_run)(const T *restrict g, struct rnn_weights r, const i32 *restrict lengths, const T *restrict h0,
-                         const T *restrict c0, const T *restrict peephole, T *restrict y, T *restrict y_h,
-                         T *restrict y_c, A *restrict state, struct lstm p)
+RNN_KERNEL void RNN_NAME(lstm)(const T *restrict g, RNN_R r, const i32 *restrict lengths, const T *restrict h0,
+                               const T *restrict c0, const T *restrict peephole, T *restrict y, T *restrict y_h,
+                               T *restrict y_c, A *restrict state, struct lstm p)
 {
     const idx n = p.hidden, all = p.batch * n, panels = (n + RNN_PANEL - 1) / RNN_PANEL;
     for (idx d = 0; d < p.directions; d++) {
         A *h = state, *next = state + all, *const c = state + 2 * all;
-        FN(rnn_begin)(h, h0, lengths, p.batch, n, p.directions, p.batch_first, d);
-        FN(rnn_begin)(c, c0, lengths, p.batch, n, p.directions, p.batch_first, d);
+        RNN_FN(rnn_begin)(h, h0, lengths, p.batch, n, p.directions, p.batch_first, d);
+        RNN_FN(rnn_begin)(c, c0, lengths, p.batch, n, p.directions, p.batch_first, d);
         for (idx s = 0; s < p.steps; s++) {
             for (idx at = 0; at < n; at += RNN_PANEL)
                 for (idx b = 0; b < p.batch; b++) {
-                    const idx t = FN(rnn_time)(lengths, b, s, p.steps, p.reverse || d == 1), of = b * n + at;
+                    const idx t = RNN_FN(rnn_time)(lengths, b, s, p.steps, p.reverse || d == 1), of = b * n + at;
                     const idx w = n - at < RNN_PANEL ? n - at : RNN_PANEL;
                     A v[4 * RNN_PANEL] VEC_ALIGNED;
                     if (t < 0) {
-                        FN(rnn_store)(h + of, next + of, NULL, w);
+                        RNN_FN(rnn_store)(h + of, next + of, NULL, w);
                         continue;
                     }
                     const idx from =
                         ((p.batch_first ? b * p.steps + t : t * p.batch + b) * p.directions + d) * 4 * n + at;
-                    FN(rnn_load)(v, g + from, w, 4, n);
-                    FN(rnn_product)(v, h + b * n, r, (d * panels + at / RNN_PANEL) * 4, n, 4);
-                    FN(lstm_cell)(v, c + of, peephole ? peephole + d * 3 * n + at : NULL, w, n, p, d);
+                    RNN_FN(rnn_load)(v, g + from, w, 4, n);
+                    RNN_PRODUCT(v, h + b * n, r, (d * panels + at / RNN_PANEL) * 4, n, 4);
+                    RNN_FN(lstm_cell)(v, c + of, peephole ? peephole + d * 3 * n + at : NULL, w, n, p, d);
                     T *const to =
                         y ? y + rnn_row(p.steps, p.batch, p.directions, p.batch_first, t, d, b) * n + at : NULL;
-                    FN(rnn_store)(v, next + of, to, w);
+                    RNN_FN(rnn_store)(v, next + of, to, w);
                 }
             A *const old = h;
             h = next;
             next = old;
         }
-        FN(rnn_finish)(h, y, y_h, lengths, p.steps, p.batch, n, p.directions, p.batch_first, d);
-        FN(rnn_end)(c, y_c, p.batch, n, p.directions, p.batch_first, d);
+        RNN_FN(rnn_finish)(h, y, y_h, lengths, p.steps, p.batch, n, p.directions, p.batch_first, d);
+        RNN_FN(rnn_end)(c, y_c, p.batch, n, p.directions, p.batch_first, d);
     }
 }
 
-KERNEL void FN(lstm)(const T *restrict g, const T *restrict r, const i32 *restrict lengths, const T *restrict h0,
-                     const T *restrict c0, const T *restrict peephole, T *restrict y, T *restrict y_h, T *restrict y_c,
-                     A *restrict state, struct lstm p)
-{
-    FN(lstm_run)(g, (struct rnn_weights){r, NULL}, lengths, h0, c0, peephole, y, y_h, y_c, state, p);
-}
-REGISTER_KERNEL(lstm, 10, 6, SCRATCH)
-
-#if RT_TAKES(RNN_IS_, T)
+#ifdef U
 /* Scratch: `room` elements more, first. */
-KERNEL void FN(lstm_coded)(const T *restrict g, const void *r, const i32 *restrict lengths, const T *restrict h0,
-                           const T *restrict c0, const T *restrict peephole, const void *scale, const void *zero,
-                           T *restrict y, T *restrict y_h, T *restrict y_c, A *restrict state, struct lstm_coded coded)
+KERNEL void FN2(lstm_coded)(const T *restrict g, const void *r, const i32 *restrict lengths, const T *restrict h0,
+                            const T *restrict c0, const T *restrict peephole, const void *scale, const void *zero,
+                            T *restrict y, T *restrict y_h, T *restrict y_c, A *restrict state, struct lstm_coded coded)
 {
     struct lstm p;
     lstm_PARAMS(RNN_FIELD, RNN_ARRAY) const struct rnn_codes codes = {
         CODED_OF(coded, r, scale, zero), coded_of(coded.kind), state, coded.room / RNN_TOGETHER / RNN_PANEL / 2 * 2};
-    FN(lstm_run)(g, (struct rnn_weights){r, &codes}, lengths, h0, c0, peephole, y, y_h, y_c, state + coded.room, p);
+    RNN_NAME(lstm)(g, &codes, lengths, h0, c0, peephole, y, y_h, y_c, state + coded.room, p);
 }
-REGISTER_KERNEL(lstm_coded, 12, 8, SCRATCH)
+REGISTER_KERNEL2(lstm_coded, 12, 8, SCRATCH)
+#else
+REGISTER_KERNEL(lstm, 10, 6, SCRATCH)
 #endif
 
-#if RT_TAKES(RNN_IS_, T)
+#if RT_TAKES(RNN_IS_, T) && !defined U
 /* The scale of 8 bits for the rows of h, 0 included, of which those whose sequences end by step s do not count; *zero:
  * its zero point. */
 HELPER f32 rnn_range(const f32 *h, const i32 *lengths, idx batch, idx n, idx s, f32 *zero)
@@ -499,36 +509,36 @@ KERNEL void FN(lstm_quantized)(const f32 *restrict g, const i8 *restrict r, cons
     i16 *const q = (i16 *)(void *)(sum + p.batch);
     for (idx d = 0; d < p.directions; d++, r += panels * 4 * n * RNN_PANEL, scale += 4 * n, zero += 4 * n) {
         f32 *h = state, *next = state + all, *const c = state + 2 * all;
-        FN(rnn_begin)(h, h0, p.steps ? NULL : lengths, p.batch, n, p.directions, p.batch_first, d);
-        FN(rnn_begin)(c, c0, lengths, p.batch, n, p.directions, p.batch_first, d);
+        RNN_FN(rnn_begin)(h, h0, p.steps ? NULL : lengths, p.batch, n, p.directions, p.batch_first, d);
+        RNN_FN(rnn_begin)(c, c0, lengths, p.batch, n, p.directions, p.batch_first, d);
         for (idx s = 0; s < p.steps; s++) {
             f32 h_zero;
             const f32 h_scale = rnn_range(h, y ? lengths : NULL, p.batch, n, s - 1, &h_zero);
             rnn_quantize(h, q, sum, p.batch, n, h_scale, h_zero);
             if (s == 0) /* the first scale is that of all initial states */
-                FN(rnn_begin)(h, h0, lengths, p.batch, n, p.directions, p.batch_first, d);
+                RNN_FN(rnn_begin)(h, h0, lengths, p.batch, n, p.directions, p.batch_first, d);
             for (idx b = 0; b < p.batch; b++) {
-                const idx t = FN(rnn_time)(lengths, b, s, p.steps, p.reverse || d == 1);
+                const idx t = RNN_FN(rnn_time)(lengths, b, s, p.steps, p.reverse || d == 1);
                 for (idx at = 0; at < n; at += RNN_PANEL) {
                     const idx of = b * n + at, w = n - at < RNN_PANEL ? n - at : RNN_PANEL;
                     f32 v[4 * RNN_PANEL];
                     if (t < 0) {
-                        FN(rnn_store)(h + of, next + of, NULL, w);
+                        RNN_FN(rnn_store)(h + of, next + of, NULL, w);
                         continue;
                     }
-                    FN(rnn_load)(v, g + ((t * p.batch + b) * p.directions + d) * 4 * n + at, w, 4, n);
+                    RNN_FN(rnn_load)(v, g + ((t * p.batch + b) * p.directions + d) * 4 * n + at, w, 4, n);
                     rnn_add_product(v, q + b * n, sum[b], r + at * 4 * n, scale + at, zero + at, h_scale, w, n);
-                    FN(lstm_cell)(v, c + of, peephole ? peephole + d * 3 * n + at : NULL, w, n, p, d);
-                    FN(rnn_store)(v, next + of,
-                                  y ? y + rnn_row(p.steps, p.batch, p.directions, 0, t, d, b) * n + at : NULL, w);
+                    RNN_FN(lstm_cell)(v, c + of, peephole ? peephole + d * 3 * n + at : NULL, w, n, p, d);
+                    RNN_FN(rnn_store)(v, next + of,
+                                      y ? y + rnn_row(p.steps, p.batch, p.directions, 0, t, d, b) * n + at : NULL, w);
                 }
             }
             f32 *const old = h;
             h = next;
             next = old;
         }
-        FN(rnn_finish)(h, y, y_h, lengths, p.steps, p.batch, n, p.directions, p.batch_first, d);
-        FN(rnn_end)(c, y_c, p.batch, n, p.directions, p.batch_first, d);
+        RNN_FN(rnn_finish)(h, y, y_h, lengths, p.steps, p.batch, n, p.directions, p.batch_first, d);
+        RNN_FN(rnn_end)(c, y_c, p.batch, n, p.directions, p.batch_first, d);
     }
 }
 REGISTER_KERNEL(lstm_quantized, 12, 8, SCRATCH)
@@ -536,8 +546,8 @@ REGISTER_KERNEL(lstm_quantized, 12, 8, SCRATCH)
 
 /* One panel of one step: w hidden units from `at` on of a sequence with state h and products g. Without
  * linear_before_reset all panels first leave z in update and r * h in reset (pass 0), then make next (pass 1). */
-HELPER void FN(gru_cell)(const T *g, struct rnn_weights r, const T *bias, const A *h, A *next, A *update, A *reset,
-                         T *y, idx at, idx w, struct gru p, idx d, int pass)
+HELPER void RNN_FN(gru_cell)(const T *g, RNN_R r, const T *bias, const A *h, A *next, A *update, A *reset, T *y, idx at,
+                             idx w, struct gru p, idx d, int pass)
 {
     const int *const act = p.act + d * 2;
     const f32 *const alpha = p.alpha + d * 2, *const beta = p.beta + d * 2;
@@ -545,24 +555,24 @@ HELPER void FN(gru_cell)(const T *g, struct rnn_weights r, const T *bias, const 
     A v[3 * RNN_PANEL] VEC_ALIGNED, x[RNN_PANEL] VEC_ALIGNED, old[RNN_PANEL] VEC_ALIGNED;
     A *const z = v, *const rr = v + RNN_PANEL, *const hh = v + 2 * RNN_PANEL;
     const idx panel = (d * ((n + RNN_PANEL - 1) / RNN_PANEL) + at / RNN_PANEL) * 3;
-    FN(rnn_load)(v, g + at, w, 3, n);
+    RNN_FN(rnn_load)(v, g + at, w, 3, n);
     for (idx j = 0; j < RNN_PANEL; j++) {
         x[j] = hh[j];
         old[j] = j < w ? h[at + j] : 0;
     }
     if (p.linear_before_reset) {
-        FN(rnn_load)(hh, bias ? bias + at : NULL, bias ? w : 0, 1, 0);
-        FN(rnn_product)(v, h, r, panel, n, 3);
+        RNN_FN(rnn_load)(hh, bias ? bias + at : NULL, bias ? w : 0, 1, 0);
+        RNN_PRODUCT(v, h, r, panel, n, 3);
     } else if (pass == 0) {
-        FN(rnn_product)(v, h, r, panel, n, 2);
+        RNN_PRODUCT(v, h, r, panel, n, 2);
     } else {
-        FN(rnn_product)(hh, reset, r, panel + 2, n, 1);
+        RNN_PRODUCT(hh, reset, r, panel + 2, n, 1);
         for (idx j = 0; j < RNN_PANEL; j++)
             z[j] = j < w ? update[at + j] : 0;
     }
     if (p.linear_before_reset || pass == 0) {
-        FN(rnn_act)(z, act[0], alpha[0], beta[0], p.clip);
-        FN(rnn_act)(rr, act[0], alpha[0], beta[0], p.clip);
+        RNN_FN(rnn_act)(z, act[0], alpha[0], beta[0], p.clip);
+        RNN_FN(rnn_act)(rr, act[0], alpha[0], beta[0], p.clip);
     }
     if (pass == 0) {
         for (idx j = 0; j < w; j++) {
@@ -574,120 +584,117 @@ HELPER void FN(gru_cell)(const T *g, struct rnn_weights r, const T *bias, const 
     if (p.linear_before_reset)
         for (int j = 0; j < RNN_PANEL; j++)
             hh[j] = x[j] + rr[j] * hh[j];
-    FN(rnn_act)(hh, act[1], alpha[1], beta[1], p.clip);
+    RNN_FN(rnn_act)(hh, act[1], alpha[1], beta[1], p.clip);
     for (int j = 0; j < RNN_PANEL; j++)
         hh[j] = (1 - z[j]) * hh[j] + z[j] * old[j];
-    FN(rnn_store)(hh, next + at, y ? y + at : NULL, w);
+    RNN_FN(rnn_store)(hh, next + at, y ? y + at : NULL, w);
 }
 
 /* Gates z, r, h. bias: the recurrent bias of h, (directions, hidden), if linear_before_reset. Scratch: 4 * batch *
  * hidden: the state, the next one, z and r * state. */
-HELPER void FN(gru_run)(const T *restrict g, struct rnn_weights r, const i32 *restrict lengths, const T *restrict h0,
-                        const T *restrict bias, T *restrict y, T *restrict y_h, A *restrict state, struct gru p)
+RNN_KERNEL void RNN_NAME(gru)(const T *restrict g, RNN_R r, const i32 *restrict lengths, const T *restrict h0,
+                              const T *restrict bias, T *restrict y, T *restrict y_h, A *restrict state, struct gru p)
 {
     const idx n = p.hidden, all = p.batch * n;
     for (idx d = 0; d < p.directions; d++) {
         A *h = state, *next = state + all, *const update = state + 2 * all, *const reset = state + 3 * all;
-        FN(rnn_begin)(h, h0, lengths, p.batch, n, p.directions, p.batch_first, d);
+        RNN_FN(rnn_begin)(h, h0, lengths, p.batch, n, p.directions, p.batch_first, d);
         for (idx s = 0; s < p.steps; s++) {
             for (int pass = p.linear_before_reset ? 1 : 0; pass < 2; pass++)
                 for (idx at = 0; at < n; at += RNN_PANEL)
                     for (idx b = 0; b < p.batch; b++) {
-                        const idx t = FN(rnn_time)(lengths, b, s, p.steps, p.reverse || d == 1);
+                        const idx t = RNN_FN(rnn_time)(lengths, b, s, p.steps, p.reverse || d == 1);
                         const idx w = n - at < RNN_PANEL ? n - at : RNN_PANEL;
                         if (t < 0) {
-                            FN(rnn_store)(h + b * n + at, next + b * n + at, NULL, w);
+                            RNN_FN(rnn_store)(h + b * n + at, next + b * n + at, NULL, w);
                             continue;
                         }
                         const idx row = (p.batch_first ? b * p.steps + t : t * p.batch + b) * p.directions + d;
                         T *const to =
                             y ? y + rnn_row(p.steps, p.batch, p.directions, p.batch_first, t, d, b) * n : NULL;
-                        FN(gru_cell)(g + row * 3 * n, r, bias ? bias + d * n : NULL, h + b * n, next + b * n,
-                                     update + b * n, reset + b * n, to, at, w, p, d, pass);
+                        RNN_FN(gru_cell)(g + row * 3 * n, r, bias ? bias + d * n : NULL, h + b * n, next + b * n,
+                                         update + b * n, reset + b * n, to, at, w, p, d, pass);
                     }
             A *const old = h;
             h = next;
             next = old;
         }
-        FN(rnn_finish)(h, y, y_h, lengths, p.steps, p.batch, n, p.directions, p.batch_first, d);
+        RNN_FN(rnn_finish)(h, y, y_h, lengths, p.steps, p.batch, n, p.directions, p.batch_first, d);
     }
 }
 
-KERNEL void FN(gru)(const T *restrict g, const T *restrict r, const i32 *restrict lengths, const T *restrict h0,
-                    const T *restrict bias, T *restrict y, T *restrict y_h, A *restrict state, struct gru p)
-{
-    FN(gru_run)(g, (struct rnn_weights){r, NULL}, lengths, h0, bias, y, y_h, state, p);
-}
-REGISTER_KERNEL(gru, 8, 5, SCRATCH)
-
-#if RT_TAKES(RNN_IS_, T)
+#ifdef U
 /* Scratch: `room` elements more, first. */
-KERNEL void FN(gru_coded)(const T *restrict g, const void *r, const i32 *restrict lengths, const T *restrict h0,
-                          const T *restrict bias, const void *scale, const void *zero, T *restrict y, T *restrict y_h,
-                          A *restrict state, struct gru_coded coded)
+KERNEL void FN2(gru_coded)(const T *restrict g, const void *r, const i32 *restrict lengths, const T *restrict h0,
+                           const T *restrict bias, const void *scale, const void *zero, T *restrict y, T *restrict y_h,
+                           A *restrict state, struct gru_coded coded)
 {
     struct gru p;
     gru_PARAMS(RNN_FIELD, RNN_ARRAY) const struct rnn_codes codes = {
         CODED_OF(coded, r, scale, zero), coded_of(coded.kind), state, coded.room / RNN_TOGETHER / RNN_PANEL / 2 * 2};
-    FN(gru_run)(g, (struct rnn_weights){r, &codes}, lengths, h0, bias, y, y_h, state + coded.room, p);
+    RNN_NAME(gru)(g, &codes, lengths, h0, bias, y, y_h, state + coded.room, p);
 }
-REGISTER_KERNEL(gru_coded, 10, 7, SCRATCH)
+REGISTER_KERNEL2(gru_coded, 10, 7, SCRATCH)
+#else
+REGISTER_KERNEL(gru, 8, 5, SCRATCH)
 #endif
 
 /* Scratch: 2 * batch * hidden. */
-HELPER void FN(rnn_run)(const T *restrict g, struct rnn_weights r, const i32 *restrict lengths, const T *restrict h0,
-                        T *restrict y, T *restrict y_h, A *restrict state, struct rnn p)
+RNN_KERNEL void RNN_NAME(rnn)(const T *restrict g, RNN_R r, const i32 *restrict lengths, const T *restrict h0,
+                              T *restrict y, T *restrict y_h, A *restrict state, struct rnn p)
 {
     const idx n = p.hidden, all = p.batch * n, panels = (n + RNN_PANEL - 1) / RNN_PANEL;
     for (idx d = 0; d < p.directions; d++) {
         A *h = state, *next = state + all;
-        FN(rnn_begin)(h, h0, lengths, p.batch, n, p.directions, p.batch_first, d);
+        RNN_FN(rnn_begin)(h, h0, lengths, p.batch, n, p.directions, p.batch_first, d);
         for (idx s = 0; s < p.steps; s++) {
             for (idx at = 0; at < n; at += RNN_PANEL)
                 for (idx b = 0; b < p.batch; b++) {
-                    const idx t = FN(rnn_time)(lengths, b, s, p.steps, p.reverse || d == 1), of = b * n + at;
+                    const idx t = RNN_FN(rnn_time)(lengths, b, s, p.steps, p.reverse || d == 1), of = b * n + at;
                     const idx w = n - at < RNN_PANEL ? n - at : RNN_PANEL;
                     A v[RNN_PANEL] VEC_ALIGNED;
                     if (t < 0) {
-                        FN(rnn_store)(h + of, next + of, NULL, w);
+                        RNN_FN(rnn_store)(h + of, next + of, NULL, w);
                         continue;
                     }
-                    FN(rnn_load)(v,
-                                 g + ((p.batch_first ? b * p.steps + t : t * p.batch + b) * p.directions + d) * n + at,
-                                 w, 1, 0);
-                    FN(rnn_product)(v, h + b * n, r, d * panels + at / RNN_PANEL, n, 1);
-                    FN(rnn_act)(v, p.act[d], p.alpha[d], p.beta[d], p.clip);
+                    RNN_FN(rnn_load)(
+                        v, g + ((p.batch_first ? b * p.steps + t : t * p.batch + b) * p.directions + d) * n + at, w, 1,
+                        0);
+                    RNN_PRODUCT(v, h + b * n, r, d * panels + at / RNN_PANEL, n, 1);
+                    RNN_FN(rnn_act)(v, p.act[d], p.alpha[d], p.beta[d], p.clip);
                     T *const to =
                         y ? y + rnn_row(p.steps, p.batch, p.directions, p.batch_first, t, d, b) * n + at : NULL;
-                    FN(rnn_store)(v, next + of, to, w);
+                    RNN_FN(rnn_store)(v, next + of, to, w);
                 }
             A *const old = h;
             h = next;
             next = old;
         }
-        FN(rnn_finish)(h, y, y_h, lengths, p.steps, p.batch, n, p.directions, p.batch_first, d);
+        RNN_FN(rnn_finish)(h, y, y_h, lengths, p.steps, p.batch, n, p.directions, p.batch_first, d);
     }
 }
 
-KERNEL void FN(rnn)(const T *restrict g, const T *restrict r, const i32 *restrict lengths, const T *restrict h0,
-                    T *restrict y, T *restrict y_h, A *restrict state, struct rnn p)
-{
-    FN(rnn_run)(g, (struct rnn_weights){r, NULL}, lengths, h0, y, y_h, state, p);
-}
-REGISTER_KERNEL(rnn, 7, 4, SCRATCH)
-
-#if RT_TAKES(RNN_IS_, T)
+#ifdef U
 /* Scratch: `room` elements more, first. */
-KERNEL void FN(rnn_coded)(const T *restrict g, const void *r, const i32 *restrict lengths, const T *restrict h0,
-                          const void *scale, const void *zero, T *restrict y, T *restrict y_h, A *restrict state,
-                          struct rnn_coded coded)
+KERNEL void FN2(rnn_coded)(const T *restrict g, const void *r, const i32 *restrict lengths, const T *restrict h0,
+                           const void *scale, const void *zero, T *restrict y, T *restrict y_h, A *restrict state,
+                           struct rnn_coded coded)
 {
     struct rnn p;
     rnn_PARAMS(RNN_FIELD, RNN_ARRAY) const struct rnn_codes codes = {
         CODED_OF(coded, r, scale, zero), coded_of(coded.kind), state, coded.room / RNN_TOGETHER / RNN_PANEL / 2 * 2};
-    FN(rnn_run)(g, (struct rnn_weights){r, &codes}, lengths, h0, y, y_h, state + coded.room, p);
+    RNN_NAME(rnn)(g, &codes, lengths, h0, y, y_h, state + coded.room, p);
 }
-REGISTER_KERNEL(rnn_coded, 9, 6, SCRATCH)
+REGISTER_KERNEL2(rnn_coded, 9, 6, SCRATCH)
+#else
+REGISTER_KERNEL(rnn, 7, 4, SCRATCH)
 #endif
+
+#undef RNN_FN
+#undef RNN_KERNEL
+#undef RNN_NAME
+#undef RNN_R
+#undef RNN_PRODUCT
 #endif
+#undef RNN_INSTANCE
 #endif

@@ -381,21 +381,21 @@ static void steps_bind(Node *n)
         BIND(n, lstm_quantized, LSTM);
     } else if (!strcmp(n->op->name, "LstmSteps")) {
         if (coded)
-            BIND(n, lstm_coded, LSTM, CODED_FIELDS(c), .room = D(room));
+            BIND2(n, lstm_coded, F32, U8, LSTM, CODED_FIELDS(c), .room = D(room));
         else
             BIND(n, lstm, LSTM);
     } else if (!strcmp(n->op->name, "GruSteps")) {
         states = 4;
         gates = 3;
         if (coded)
-            BIND(n, gru_coded, GRU, CODED_FIELDS(c), .room = D(room));
+            BIND2(n, gru_coded, F32, U8, GRU, CODED_FIELDS(c), .room = D(room));
         else
             BIND(n, gru, GRU);
     } else {
         states = 2;
         gates = 1;
         if (coded)
-            BIND(n, rnn_coded, RNN, CODED_FIELDS(c), .room = D(room));
+            BIND2(n, rnn_coded, F32, U8, RNN, CODED_FIELDS(c), .room = D(room));
         else
             BIND(n, rnn, RNN);
     }
