@@ -53,22 +53,34 @@ KERNEL int FN(experts)(const T *x, const T *w, const i64 *at, const T *bias, T *
 REGISTER_FALLIBLE(experts, 5, 4, 0)
 
 #if RT_TAKES(EXPERTS_CODED_, T)
+/* to += x w for k from `from` on, each `step`. */
+HELPER void experts_add(f32 *to, const f32 *x, const f32 *w, idx from, idx end, idx step)
+{
+    for (idx j = 0; j < TILE_PANEL; j += RT_VEC) {
+        vec sum = vec_load(to + j);
+        for (idx k = from; k < end; k += step)
+            sum += vec_splat(x[k]) * vec_load(w + k * TILE_PANEL + j);
+        vec_store(to + j, sum);
+    }
+}
+
 /* sum = the products of x with a panel, added in the order of experts_sum. */
 HELPER void experts_panel(f32 *sum, const f32 *x, const struct coded *w, CODED_REF expand, idx panel, idx n, f32 *part)
 {
-    f32 lane[EXPERTS_LANES][TILE_PANEL] = {{0}};
+    f32 lane[EXPERTS_LANES][TILE_PANEL] = {{0}}, rest[TILE_PANEL] = {0};
     for (idx k = 0; k < n; k += EXPERTS_RUN) {
         const idx run = n - k < EXPERTS_RUN ? n - k : EXPERTS_RUN;
+        const idx whole = run / EXPERTS_LANES * EXPERTS_LANES;
         TILE_DO(coded_expand, expand, part, w, panel, k, run);
-        for (idx i = 0; i < run; i++) {
-            f32 *const to = k + i < n / EXPERTS_LANES * EXPERTS_LANES ? lane[i % EXPERTS_LANES] : sum;
-            for (idx j = 0; j < TILE_PANEL; j++)
-                to[j] += x[k + i] * part[i * TILE_PANEL + j];
-        }
+        for (int l = 0; l < EXPERTS_LANES; l++)
+            experts_add(lane[l], x + k, part, l, whole, EXPERTS_LANES);
+        experts_add(rest, x + k, part, whole, run, 1);
     }
     for (int l = 0; l < EXPERTS_LANES; l++)
-        for (idx j = 0; j < TILE_PANEL; j++)
-            sum[j] += lane[l][j];
+        for (int j = 0; j < TILE_PANEL; j++)
+            rest[j] += lane[l][j];
+    for (int j = 0; j < TILE_PANEL; j++)
+        sum[j] = rest[j];
 }
 
 KERNEL int FN(experts_coded)(const f32 *x, const void *w, const i64 *at, const f32 *bias, const void *scale,
@@ -81,7 +93,7 @@ KERNEL int FN(experts_coded)(const f32 *x, const void *w, const i64 *at, const f
             return RT_BAD_INDEX;
         const idx e = (idx)at[r], from = (p.shared ? r / p.each : r) * p.depth;
         for (idx of = 0; of < panels; of++) {
-            f32 sum[TILE_PANEL] = {0};
+            f32 sum[TILE_PANEL];
             experts_panel(sum, x + from, &c, coded_of(p.kind), e * panels + of, p.depth, part);
             for (idx j = of * TILE_PANEL; j < p.columns && j < (of + 1) * TILE_PANEL; j++)
                 y[r * p.columns + j] = bias ? sum[j % TILE_PANEL] + bias[e * p.columns + j] : sum[j % TILE_PANEL];

@@ -136,11 +136,23 @@ static Value *computed(Node *n, Value *x, Value *zero, Value *scale, Type t)
     return y;
 }
 
+static bool is_elementwise(const Node *n) { return n->op->pointwise || n->op->flags & ELEMENTWISE; }
+
+/* The axes of 1 that the result of n, an elementwise node, has before those of x: a loop of its shape can be fused. */
+static int ones_before(const Node *n, const Shape *x)
+{
+    const Shape *y = is_elementwise(n) ? out(n, 0)->shape : x;
+    for (int k = 0; k < y->rank - x->rank; k++)
+        if (!dim_is(y->dim[k], 1))
+            return 0;
+    return y->rank - x->rank;
+}
+
 /* May n read v, of a buffer, which it cannot be fused with? */
 static bool fits_arena(const Node *n, const Value *v)
 {
     const int64_t arena = opt()->max_arena ? opt()->max_arena : (int64_t)1 << 30;
-    return n->op->pointwise || n->op->flags & ELEMENTWISE || (int64_t)tensor_size(v->data) <= arena / 4;
+    return is_elementwise(n) || (int64_t)tensor_size(v->data) <= arena / 4;
 }
 
 Value *unfolded(Node *n, Value *v)
@@ -175,7 +187,10 @@ Value *unfolded(Node *n, Value *v)
                  of_scale = scale && !is_one(scale) ? blocks_of(scale, x) : none;
     Blocks cut;
     Dim dim[2 * MAX_RANK];
+    const int ones = ones_before(n, x);
     int rank = 0;
+    while (rank < ones)
+        dim[rank++] = D(1);
     for (int k = 0; k < x->rank; k++) {
         const int64_t size = dim_value(x->dim[k]), b = cut.of[k] = gcd(of_zero.of[k], of_scale.of[k]);
         dim[rank++] = D(b > 1 && b < size ? size / b : size);
@@ -204,5 +219,5 @@ Value *unfolded(Node *n, Value *v)
     Value *codes = rank == x->rank ? l.x : inferred(make_reshape(n, l.x, rank, dim));
     Value *y = computed(n, codes, zero, scale, v->type);
     y->name = v->name;
-    return rank == x->rank ? y : inferred(make_reshape(n, y, x->rank, x->dim));
+    return rank == ones + x->rank ? y : inferred(make_reshape(n, y, x->rank, x->dim));
 }

@@ -1,5 +1,5 @@
 # Weights that stay as they are stored: the same bits as with --expand-weights, numpy's results, no more bytes than the model.
-# Parts: ops/stored, ops/matmul, ops/conv.
+# Parts: ops/stored, ops/unfold, ops/matmul, ops/conv, ops/rnn, ops/experts.
 TESTS += weights
 test-weights: setup all
 	@B=$(B) $(PYTHON) tests/weights/run.py
