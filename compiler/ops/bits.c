@@ -116,7 +116,10 @@ static Value *bytes(Node *n, Value *v, int64_t from, int64_t to)
     return make(n, "Slice", 4, v, make_ints(n, 1, &from), make_ints(n, 1, &to), make_ints(n, 1, &axis));
 }
 
-static Value *byte(Node *n, Value *v, int64_t i) { return with_int(make(n, "Gather", 2, v, make_int(n, i)), "axis", -1); }
+static Value *byte(Node *n, Value *v, int64_t i)
+{
+    return with_int(make(n, "Gather", 2, v, make_int(n, i)), "axis", -1);
+}
 
 /* B: for each of N columns, blocks of 32 rows: the scale's 4 bytes, a zero point unless blk_quant_type is 0, 16 bytes
  * of which each has row i in its low bits, row 16 + i in its high bits. */

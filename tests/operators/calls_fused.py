@@ -377,6 +377,19 @@ def word_embedding(c):
                 by=lambda _, w, b, of: [np.tanh(of[1:3] @ w[:, 0, 0].T + b).max(0, keepdims=True)])
 
 
+@calls("AttnLSTM", domain=MICROSOFT)
+def attended_lstm(c):
+    """One step, which attends to nothing yet."""
+    def by(x, w, r, query, key, score, memory):
+        i, o, _, g = np.split(w[0, :, :1] @ x[0].T, 4)
+        cell = np.tanh(g.T) / (1 + np.exp(-i.T))
+        h = np.tanh(cell) / (1 + np.exp(-o.T))
+        return [h[None, None], h[None], cell[None]]
+    inputs = [c.x("T", 1, 2, 1), c.x("T", 1, 8, 4), c.x("T", 1, 8, 2), c.x("T", 1, 2, 2), c.x("T", 1, 3, 2), c.x("T", 1, 2), c.x("T", 2, 2, 3)]
+    return Call([*inputs[:3], None, np.array([1, 1], np.int32), None, None, None, *inputs[3:]], {"hidden_size": 2}, outputs=3,
+                by=lambda x, w, r, _, lengths, *more: by(x, w, r, *more[3:]))
+
+
 # ---- in blocks of 8 channels ------------------------------------------------------------------------------------------------
 
 NCHWC = "com.microsoft.nchwc"

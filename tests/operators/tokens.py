@@ -1,4 +1,4 @@
-"""Operators of com.microsoft on tokens, words and paths, and its pool with a mask, compared with ONNX Runtime."""
+"""Operators of com.microsoft on tokens, words and paths, its pool with a mask and its LSTM with attention, compared with ONNX Runtime."""
 
 import itertools
 
@@ -23,7 +23,7 @@ def add(c, name, op, inputs, attrs=None, **more):
 
 
 def add_tokens(c):
-    for f in add_bifurcations, add_warping, add_masked_pools, add_ngrams, add_packed_ngrams, add_words:
+    for f in add_bifurcations, add_warping, add_masked_pools, add_ngrams, add_packed_ngrams, add_words, add_attended_lstms:
         f(c)
 
 
@@ -135,3 +135,29 @@ def add_words(c):
     empty = [ints([0, 1, 2], [1, 0, 2], kind=np.int32), normal(3, 1, 2, 4), normal(3), normal(5, 4)]
     y = np.tanh(np.einsum("ke,mke->m", empty[3][[1, 0]], empty[1][:, 0]) + empty[2])
     add(c, "word_empty", "WordConvEmbedding", empty, by=[np.stack([np.zeros(3, np.float32), y])])
+
+
+def add_attended_lstms(c):
+    """All functions have alpha and beta: ONNX Runtime's defaults are 0, not those of ONNX."""
+    steps, batch, width, hidden, memory, depth, score = 4, 3, 2, 5, 6, 4, 3
+    for k, more in enumerate([
+        {}, {"layer": 3}, {"direction": "reverse", "layer": 2}, {"direction": "bidirectional", "layer": 3}, {"lengths": [4, 2, 1]},
+        {"lengths": [1, 2, 3], "direction": "reverse"}, {"lengths": [2, 3, 1], "direction": "bidirectional", "memory_lengths": [1, 6, 3], "state": 1},
+        {"memory_lengths": [6, 1, 3], "bias": 0}, {"state": 1, "peepholes": 1, "direction": "bidirectional"}, {"input_forget": 1, "state": 1},
+        {"clip": 0.4, "peepholes": 1, "lengths": [4, 1, 2]}, {"activations": ["HardSigmoid", "LeakyRelu", "Softsign"], "activation_alpha": [0.3, 0.05]},
+        {"activations": ["Relu", "Tanh", "Affine", "Sigmoid", "Elu", "Tanh"], "activation_alpha": [1.5, 0.7], "activation_beta": [0.1],
+         "direction": "bidirectional", "clip": 2.0},
+    ]):
+        own = {name: more.pop(name, None) for name in ("layer", "lengths", "memory_lengths", "state", "bias", "peepholes")}
+        d = 2 if more.get("direction") == "bidirectional" else 1
+        read = own["layer"] or depth
+        inputs = [normal(steps, batch, width), normal(d, 4 * hidden, width + read), normal(d, 4 * hidden, hidden),
+                  None if own["bias"] == 0 else normal(d, 8 * hidden), own["lengths"] and ints(*own["lengths"], kind=np.int32),
+                  *([normal(d, batch, hidden), normal(d, batch, hidden)] if own["state"] else [None, None]),
+                  normal(d, 3 * hidden) if own["peepholes"] else None, normal(d, hidden, score), normal(d, depth, score), normal(d, score),
+                  normal(batch, memory, depth), own["memory_lengths"] and ints(*own["memory_lengths"], kind=np.int32),
+                  normal(d, depth + hidden, own["layer"]) if own["layer"] else None]
+        attrs = {"hidden_size": hidden, **more}
+        sizes = [("n", "b", None), None, None, None, ("b",), (None, "b", None), (None, "b", None), None, None, None, None, ("b", "m", None), ("b",), None]
+        add(c, f"attention_{k}", "AttnLSTM", inputs, attrs, outputs=3, consts=(1, 2, 3, 8, 9, 10) if k % 2 else ())
+        add(c, f"attention_{k}_sizes", "AttnLSTM", inputs, attrs, outputs=3, sizes=sizes, consts=(1, 2, 3, 7, 8, 9, 10, 13))
