@@ -40,7 +40,7 @@ KERNEL void FN(mask_pool)(const T *x, const i32 *mask, T *y, struct mask_pool p)
                 from[a] = rt_max(first, 0);
                 to[a] = rt_min(first + p.kernel[a], p.in[a]);
             }
-            /* ONNX Runtime's mask of plane c: its channel c % masks only if there is one mask */
+            /* in ONNX Runtime, too, the mask of plane c begins there, not at plane c % masks */
             y[c * windows + w] = FN(mask_pool_window)(x + c * size, mask + c * size % p.masks, from, to, p);
         }
 }

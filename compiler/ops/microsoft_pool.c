@@ -15,7 +15,6 @@ static bool read(Node *n, Image *x, Windows *w)
     return true;
 }
 
-/* The number of masks; ONNX Runtime reads the mask of plane c from element c * (elements of a plane) % masks on. */
 static Dim masks(const Node *n) { return shape_product(in_shape(n, 1), 0, 2); }
 
 static void mask_pool_infer(Node *n)
