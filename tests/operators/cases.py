@@ -34,6 +34,7 @@ import pairs
 import plain
 import quantized
 import scopes
+import tokens
 import words
 from cache import generated
 from message import write_test
@@ -724,6 +725,7 @@ def main():
                     gates.add_gates,
                     nchwc.add_nchwc,
                     plain.add_plain,
+                    tokens.add_tokens,
                     quantized.add_quantized, words.add_words):
             add(cases)
         print(f"operators: {cases.count} tests written")
