@@ -1,14 +1,26 @@
-/* generate.h - text generation: what the tokens so far make of the scores of the next one. */
+/* generate.h - text generation: what the tokens so far make of the scores of the next one, and the beams of a search:
+ * the rows of a sample that are continued side by side. */
 #ifndef ONNXCC_GENERATE_H
 #define ONNXCC_GENERATE_H
-#include "rt.h"
+#include "math.h"
 
 /* x, y: (rows, vocabulary); tokens: (rows, room), of which `length` are there; shortest, penalty: (1); allowed:
  * (vocabulary), first: (rows / beams, vocabulary), 0: excluded. ngram: the length of those that may not repeat, or 0.
  * Of the inputs only x and tokens must be given. */
 #define token_scores_PARAMS(X, V)                                                                                      \
-    X(idx, rows) X(idx, vocabulary) X(idx, room) X(idx, length) X(idx, beams) X(idx, ngram) X(idx, end)
+    X(idx, rows) X(idx, vocabulary) X(idx, room) X(idx, length) X(idx, beams) X(i64, ngram) X(i64, end)
+/* top, at: (batch, 2 * beams), the best scores of a sample and where they are in (beams, vocabulary); tokens: (batch *
+ * beams, room), of which `length` are there. The ended texts of a sample, best first: texts: (batch, beams, room),
+ * text_scores: (batch, beams), found: (batch), their number, or beams + 1 if the search for others is over; penalty:
+ * (1) or NULL. The results are these with the next token, and for every beam its score, last token and the row that it
+ * continues. */
+#define beam_step_PARAMS(X, V)                                                                                         \
+    X(idx, batch) X(idx, beams) X(idx, vocabulary) X(idx, room) X(idx, length) X(i64, end) X(i64, pad) X(int, early)
+/* The same, where the tokens of beams, `length` in each, become texts. */
+#define beam_end_PARAMS(X, V) X(idx, batch) X(idx, beams) X(idx, room) X(idx, length) X(i64, pad)
 PARAMS(token_scores)
+PARAMS(beam_step)
+PARAMS(beam_end)
 
 #define GENERATE_TYPE_f32 1
 #define GENERATE_EXCLUDED (-0x1.fffffep127f) /* the lowest float */
@@ -29,20 +41,20 @@ KERNEL int FN(token_scores)(const T *x, const i32 *tokens, const i32 *shortest, 
                             const i32 *first, T *y, struct token_scores p)
 {
     const T factor = penalty ? *penalty : 1;
-    const idx v = p.vocabulary, prefix = p.ngram - 1, last = p.length - p.ngram;
+    const idx v = p.vocabulary, n = p.ngram > 0 && p.ngram <= p.length ? (idx)p.ngram : 0, last = p.length - n;
     if (!(factor > 0))
         return RT_BAD_VALUE;
     for (idx r = 0; r < p.rows; r++, x += v, y += v, tokens += p.room) {
         for (idx i = 0; i < v; i++)
             y[i] = x[i];
-        for (idx i = 0; i < p.length && (factor != 1 || p.ngram); i++)
+        for (idx i = 0; i < p.length && (factor != 1 || n); i++)
             if (tokens[i] < 0 || tokens[i] >= v)
                 return RT_BAD_INDEX;
         for (idx i = 0; i < p.length && factor != 1; i++)
             y[tokens[i]] = x[tokens[i]] < 0 ? x[tokens[i]] * factor : x[tokens[i]] / factor;
-        for (idx i = 0; i <= last && p.ngram; i++)
-            if (rt_tokens_repeat(tokens + i, tokens + last + 1, prefix))
-                y[tokens[i + prefix]] = GENERATE_EXCLUDED;
+        for (idx i = 0; i <= last && n; i++)
+            if (rt_tokens_repeat(tokens + i, tokens + last + 1, n - 1))
+                y[tokens[i + n - 1]] = GENERATE_EXCLUDED;
         for (idx i = 0; i < v; i++)
             if ((allowed && !allowed[i]) || (first && !first[r / p.beams * v + i]))
                 y[i] = GENERATE_EXCLUDED;
@@ -52,5 +64,83 @@ KERNEL int FN(token_scores)(const T *x, const i32 *tokens, const i32 *shortest, 
     return RT_OK;
 }
 REGISTER_FALLIBLE(token_scores, 7, 6, 0)
+
+/* Adds a text of `length` tokens, if it is among the best ones, of which there are n, in order; returns their number. */
+HELPER idx FN(beam_add)(const i32 *tokens, idx length, T score, i32 *texts, T *scores, idx n, struct beam_end p)
+{
+    idx at = n == p.beams ? n - 1 : n;
+    if (n == p.beams && score <= scores[at])
+        return n;
+    for (; at > 0 && score > scores[at - 1]; at--) {
+        scores[at] = scores[at - 1];
+        for (idx i = 0; i < p.room; i++)
+            texts[at * p.room + i] = texts[(at - 1) * p.room + i];
+    }
+    scores[at] = score;
+    for (idx i = 0; i < p.room; i++)
+        texts[at * p.room + i] = i < length ? tokens[i] : (i32)p.pad;
+    return n < p.beams ? n + 1 : n;
+}
+
+/* The token that each row of a sample continues with. Of twice as many candidates as beams at most one per beam is the
+ * end, so that there are enough. */
+KERNEL void FN(beam_step)(const T *top, const i64 *at, const i32 *tokens, const i32 *texts, const T *text_scores,
+                          const i32 *found, const T *penalty, T *score, i32 *token, i64 *parent, i32 *next_tokens,
+                          i32 *next_texts, T *next_text_scores, i32 *next_found, struct beam_step p)
+{
+    const struct beam_end e = {p.batch, p.beams, p.room, p.length, p.pad};
+    const T weight = M(pow)((T)p.length, penalty ? *penalty : 1);
+    const idx k = p.beams;
+    for (idx i = 0; i < p.batch * k * p.room; i++)
+        next_texts[i] = texts[i];
+    for (idx i = 0; i < p.batch * k; i++)
+        next_text_scores[i] = text_scores[i];
+    for (idx b = 0; b < p.batch; b++) {
+        const int is_over = found[b] > k;
+        idx n = found[b], rows = 0;
+        for (idx j = 0; j < 2 * k && rows < k; j++) {
+            const i64 word = at[2 * k * b + j] % p.vocabulary, beam = at[2 * k * b + j] / p.vocabulary;
+            const idx row = b * k + rows, from = is_over ? 0 : b * k + (idx)beam;
+            if (!is_over && word == p.end) {
+                if (j < k)
+                    n = FN(beam_add)(tokens + from * p.room, p.length, top[2 * k * b + j] / weight,
+                                     next_texts + b * k * p.room, next_text_scores + b * k, n, e);
+                continue;
+            }
+            for (idx i = 0; i < p.room; i++)
+                next_tokens[row * p.room + i] = tokens[from * p.room + i];
+            token[row] = (i32)(is_over ? p.pad : word);
+            next_tokens[row * p.room + p.length] = token[row];
+            score[row] = is_over ? 0 : top[2 * k * b + j];
+            parent[row] = from;
+            rows++;
+        }
+        T best = top[k * b]; /* ONNX Runtime looks here, not at 2 * k * b */
+        for (idx j = 1; j < 2 * k; j++)
+            best = top[k * b + j] > best ? top[k * b + j] : best;
+        const int improves = !p.early && next_text_scores[b * k + k - 1] < best / weight;
+        next_found[b] = (i32)(n == k && !improves ? k + 1 : n);
+    }
+}
+REGISTER_KERNEL(beam_step, 14, 7, 0)
+
+/* Adds the beams of samples whose search is not over. */
+KERNEL void FN(beam_end)(const i32 *tokens, const T *score, const i32 *texts, const T *text_scores, const i32 *found,
+                         const T *penalty, i32 *end_texts, T *end_scores, struct beam_end p)
+{
+    const T weight = M(pow)((T)p.length, penalty ? *penalty : 1);
+    for (idx i = 0; i < p.batch * p.beams * p.room; i++)
+        end_texts[i] = texts[i];
+    for (idx i = 0; i < p.batch * p.beams; i++)
+        end_scores[i] = text_scores[i];
+    for (idx b = 0; b < p.batch; b++) {
+        const idx first = b * p.beams;
+        idx n = found[b];
+        for (idx r = first; r < first + p.beams && found[b] <= p.beams; r++)
+            n = FN(beam_add)(tokens + r * p.room, p.length, score[r] / weight, end_texts + first * p.room,
+                             end_scores + first, n, p);
+    }
+}
+REGISTER_KERNEL(beam_end, 8, 6, 0)
 #endif
 #endif
