@@ -18,7 +18,14 @@
     X(idx, batch) X(idx, beams) X(idx, vocabulary) X(idx, room) X(idx, length) X(i64, end) X(i64, pad) X(int, early)
 /* The same, where the tokens of beams, `length` in each, become texts. */
 #define beam_end_PARAMS(X, V) X(idx, batch) X(idx, beams) X(idx, room) X(idx, length) X(i64, pad)
+/* x, y: (rows, vocabulary); tokens: (rows, room), of which `length` are there; processor: (1), 1: whisper's rules about
+ * timestamps, the tokens from `begin` on, apply. never: tokens that are excluded then; inside: only after the first
+ * timestamp. */
+#define timestamps_PARAMS(X, V)                                                                                        \
+    X(idx, rows) X(idx, vocabulary) X(idx, room) X(idx, length) X(i64, begin) X(i64, end) V(i64, never, 2)             \
+    V(i64, inside, 3)
 PARAMS(token_scores)
+PARAMS(timestamps)
 PARAMS(beam_step)
 PARAMS(beam_end)
 
@@ -64,6 +71,71 @@ KERNEL int FN(token_scores)(const T *x, const i32 *tokens, const i32 *shortest, 
     return RT_OK;
 }
 REGISTER_FALLIBLE(token_scores, 7, 6, 0)
+
+HELPER void FN(exclude)(T *y, idx from, idx to)
+{
+    for (idx i = from; i < to; i++)
+        y[i] = GENERATE_EXCLUDED;
+}
+
+/* The greatest of n scores. */
+HELPER T FN(best)(const T *y, idx n)
+{
+    T best = y[0];
+    for (idx i = 1; i < n; i++)
+        best = y[i] > best ? y[i] : best;
+    return best;
+}
+
+/* Timestamps are in pairs but for the first, do not decrease, and come if together they are likelier than any word. */
+HELPER void FN(timestamps_row)(const i32 *tokens, T *y, struct timestamps p)
+{
+    enum { MAX_FIRST = 50 };
+    const idx v = p.vocabulary, begin = (idx)p.begin;
+    idx first = 0, latest = -1;
+    for (idx i = p.length - 1; i >= 0; i--)
+        if (tokens[i] >= begin) {
+            latest = latest < 0 ? tokens[i] : latest;
+            first = i + 1;
+        }
+    first = first ? first : p.length;
+    for (int i = 0; i < 2; i++)
+        if (p.never[i] >= 0 && p.never[i] < v)
+            y[p.never[i]] = GENERATE_EXCLUDED;
+    for (int i = 0; i < 3; i++)
+        if (p.length > first && p.inside[i] >= 0 && p.inside[i] < v)
+            y[p.inside[i]] = GENERATE_EXCLUDED;
+    const int is_last = tokens[p.length - 1] >= begin;
+    const int is_pair = p.length <= first || tokens[p.length - 2] >= begin, is_open = is_last && !is_pair;
+    if (is_last && is_pair)
+        FN(exclude)(y, begin, v);
+    else if (is_open)
+        FN(exclude)(y, 0, p.end < v ? (idx)p.end : v);
+    if (latest >= 0)
+        FN(exclude)(y, begin, is_open ? latest : latest < v ? latest + 1 : v);
+    if (p.length == first)
+        FN(exclude)(y, begin + MAX_FIRST + 1, v);
+    const T top = FN(best)(y + begin, v - begin);
+    T sum = 0;
+    for (idx i = begin; i < v; i++)
+        if (y[i] > (T)GENERATE_EXCLUDED)
+            sum += M(exp)(y[i] - top);
+    if (sum > 0 && M(log)(sum) + top > FN(best)(y, begin))
+        FN(exclude)(y, 0, begin);
+}
+
+KERNEL int FN(timestamps)(const T *x, const i32 *tokens, const i32 *processor, T *y, struct timestamps p)
+{
+    const idx v = p.vocabulary;
+    if (*processor < 0 || (*processor == 1 && (p.begin <= 0 || p.begin >= v)))
+        return RT_BAD_VALUE;
+    for (idx i = 0; i < p.rows * v; i++)
+        y[i] = x[i];
+    for (idx r = 0; r < p.rows && *processor == 1; r++)
+        FN(timestamps_row)(tokens + r * p.room, y + r * v, p);
+    return RT_OK;
+}
+REGISTER_FALLIBLE(timestamps, 4, 3, 0)
 
 /* Adds a text of `length` tokens, if it is among the best ones, of which there are n, in order; returns their number. */
 HELPER idx FN(beam_add)(const i32 *tokens, idx length, T score, i32 *texts, T *scores, idx n, struct beam_end p)

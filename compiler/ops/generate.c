@@ -33,6 +33,20 @@ static void token_scores_bind(Node *n)
                   .ngram = D(attr_int(n, "ngram")), .end = D(attr_int(n, "end")));
 }
 
+/* The same for whisper's timestamps */
+static void timestamps_bind(Node *n)
+{
+    Shape x = in_shape(n, 0);
+    Dim length;
+    if (in_dims(n, 2, &length, 1) == 1)
+        BIND_ARGS(n, timestamps, F32, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 3), out(n, 0)), .rows = x.dim[0],
+                  .vocabulary = x.dim[1], .room = in_shape(n, 1).dim[1], .length = length,
+                  .begin = D(attr_int(n, "beginning_timestamp_token_id")), .end = D(attr_int(n, "eos_token_id")),
+                  .never = {D(attr_int(n, "no_timestamps_token_id")), D(attr_int(n, "start_of_lm_token_id"))},
+                  .inside = {D(attr_int(n, "decoder_start_token_id")), D(attr_int(n, "translate_token_id")),
+                             D(attr_int(n, "transcribe_token_id"))});
+}
+
 /* The results are the states of a beam search after a token, and the rows that each beam continues. */
 static void beam_step_infer(Node *n)
 {
@@ -140,7 +154,8 @@ typedef struct Search {
     int64_t words;                        /* in the vocabulary */
     int past, caches, states;             /* inputs before the cache; tensors of the cache; states before it */
     bool greedy, whole, begins;           /* whole: the decoder reads all tokens; begins: the encoder runs it first */
-    Value *shortest, *penalty, *allowed, *first, *length_penalty; /* inputs, or NULL */
+    Value *shortest, *penalty, *allowed, *first; /* inputs, or NULL */
+    Value *length_penalty, *processor, *temperature;
     Value *ids, *mask, *count; /* of the prompt: (rows, prompt); count: (rows, 1), its tokens that are no pads */
     Value **given;             /* with an encoder: the decoder's inputs, those that are the same in every turn */
     Value *parent;             /* of the last step: the row that each continues, or NULL: itself */
@@ -420,6 +435,17 @@ static Value **next_feed(Node *at, const Search *s, Value *turn, Value *const *s
 
 /* ---- the next token ---------------------------------------------------------------------------------------------- */
 
+static Value *with_timestamps(Node *at, const Search *s, Value *scores, Value *tokens, Value *length)
+{
+    static const char *const words[] = {"eos_token_id", "decoder_start_token_id", "beginning_timestamp_token_id",
+                                        "no_timestamps_token_id", "start_of_lm_token_id", "translate_token_id",
+                                        "transcribe_token_id"};
+    Value *y = make(at, "onnxcc.Timestamps", 4, scores, tokens, length, s->processor);
+    for (int i = 0; i < 7; i++) /* BeamSearch has the first two */
+        attr_set_int(y->def, words[i], node_attr(s->n, words[i]) ? attr_int(s->n, words[i]) : -1);
+    return y;
+}
+
 /* The scores of the token after `length` ones, from the logits of the last of these. */
 static Value *next_scores(Node *at, const Search *s, Value *logits, Value *tokens, Value *length, bool starts)
 {
@@ -429,7 +455,12 @@ static Value *next_scores(Node *at, const Search *s, Value *logits, Value *token
     Value *y = make(at, "onnxcc.TokenScores", 7, x, tokens, length, s->shortest, s->penalty, s->allowed,
                     starts ? s->first : NULL);
     attr_set_int(y->def, "ngram", attr_int(s->n, "no_repeat_ngram_size"));
-    return with_int(y, "end", attr_int(s->n, "eos_token_id"));
+    with_int(y, "end", attr_int(s->n, "eos_token_id"));
+    if (s->temperature) { /* only a positive one has an effect */
+        Value *is_positive = make(at, "Greater", 2, s->temperature, make_scalar(at, F32, 0));
+        y = make(at, "Div", 2, y, make(at, "Where", 3, is_positive, s->temperature, make_scalar(at, F32, 1)));
+    }
+    return s->processor ? with_timestamps(at, s, y, tokens, length) : y;
 }
 
 /* Each row continues with its best token, and with pads when it has ended. */
@@ -577,7 +608,8 @@ static void greedy_expand(Node *n)
 
 static void beam_expand(Node *n)
 {
-    Search s = {.n = n, .length_penalty = in(n, 5)};
+    const bool whisper = attr_int(n, "model_type") == WHISPER;
+    Search s = {.n = n, .length_penalty = in(n, 5), .processor = whisper ? in(n, 11) : NULL, .temperature = in(n, 14)};
     if (!read_search(&s, 6))
         return;
     Dim many = value_dim(n->in[4], 0);
@@ -604,22 +636,34 @@ static void beam_expand(Node *n)
 }
 
 /* clang-format off */
-#define SEARCH "eos_token_id:int pad_token_id:int decoder:graph init_decoder:graph? encoder:graph? "                   \
-    "no_repeat_ngram_size:int=0 vocab_size:int=-1 decoder_start_token_id:int=-1 model_type:int=0"
+#define SEARCH(type) "eos_token_id:int pad_token_id:int decoder:graph init_decoder:graph? encoder:graph? "                   \
+    "no_repeat_ngram_size:int=0 vocab_size:int=-1 decoder_start_token_id:int=-1 model_type:int=" type
 #define INTERNAL .domain = "onnxcc"
 
 static const Op generate_ops[] = {
     {"GreedySearch", 1,
      "input_ids:I max_length:I min_length?:I repetition_penalty?:T vocab_mask?:I prefix_vocab_mask?:I "
-     "attention_mask?:I -> sequences:I", "T=float I=int32", SEARCH, .expand = greedy_expand, MICROSOFT},
+     "attention_mask?:I -> sequences:I", "T=float I=int32", SEARCH("0"), .expand = greedy_expand, MICROSOFT},
     {"BeamSearch", 1,
      "input_ids:F max_length:I min_length?:I num_beams:I num_return_sequences:I length_penalty?:T "
      "repetition_penalty?:T vocab_mask?:M prefix_vocab_mask?:M attention_mask?:I decoder_input_ids?:I "
      "logits_processor?:I -> sequences:I sequences_scores?:T scores?:T", "T=float F=int32|float I=int32 M=int32",
-     SEARCH " early_stopping:int=0", .expand = beam_expand, MICROSOFT},
+     SEARCH("0") " early_stopping:int=0", .expand = beam_expand, MICROSOFT},
     {"TokenScores", 1,
      "x:T tokens:int32 length:int64 shortest?:int32 penalty?:T allowed?:int32 first?:int32 -> y:T", "T=float",
      "ngram:int end:int", .infer = token_scores_infer, .bind = token_scores_bind, INTERNAL},
+    {"WhisperBeamSearch", 1,
+     "input_ids:F max_length:I min_length?:I num_beams:I num_return_sequences:I length_penalty?:T "
+     "repetition_penalty?:T vocab_mask?:M prefix_vocab_mask?:M attention_mask?:I decoder_input_ids?:I "
+     "logits_processor?:I cross_qk_layer_head?:I extra_decoding_ids?:I temperature?:T -> sequences:I "
+     "sequences_scores?:T scores?:T cross_qk?:V non_speech_probs?:T", "T=float F=float I=int32 M=int32 V=float",
+     SEARCH("2") " early_stopping:int=0 decoder_output_cross_qk:int? translate_token_id:int? no_speech_token_id:int? "
+     "transcribe_token_id:int? start_of_lm_token_id:int? no_timestamps_token_id:int? "
+     "beginning_timestamp_token_id:int?", .expand = beam_expand, MICROSOFT},
+    {"Timestamps", 1, "x:T tokens:int32 length:int64 processor:int32 -> y:T", "T=float",
+     "eos_token_id:int decoder_start_token_id:int beginning_timestamp_token_id:int no_timestamps_token_id:int "
+     "start_of_lm_token_id:int translate_token_id:int transcribe_token_id:int", .infer = infer_same,
+     .bind = timestamps_bind, INTERNAL},
     {"BeamStep", 1,
      "top:T at:int64 tokens:int32 last:int32 score:T texts:int32 text_scores:T found:int32 length:int64 "
      "vocabulary:int64 penalty?:T -> tokens:int32 last:int32 score:T texts:int32 text_scores:T found:int32 "
