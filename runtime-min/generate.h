@@ -24,13 +24,29 @@
 #define timestamps_PARAMS(X, V)                                                                                        \
     X(idx, rows) X(idx, vocabulary) X(idx, room) X(idx, length) X(i64, begin) X(i64, end) V(i64, never, 2)             \
     V(i64, inside, 3)
+/* x: (rows, vocabulary); sorted: its softmax, in ascending order, or descending if `custom`, and at: the tokens; seed:
+ * (1), the state of the generator. token: (rows, 1), drawn from those that are left, next: (1). Scratch: vocabulary. */
+#define sample_PARAMS(X, V)                                                                                            \
+    X(idx, rows) X(idx, vocabulary) X(idx, keep) X(int, custom) X(f32, share) X(f32, filler)
 PARAMS(token_scores)
 PARAMS(timestamps)
+PARAMS(sample)
 PARAMS(beam_step)
 PARAMS(beam_end)
 
 #define GENERATE_TYPE_f32 1
 #define GENERATE_EXCLUDED (-0x1.fffffep127f) /* the lowest float */
+
+/* A number in [0, 1) by two steps of the generator x' = 16807 x mod 2^31 - 1 (Park and Miller 1988), as in ONNX Runtime
+ * where C++'s standard library is GCC's. */
+HELPER f64 rt_sample_uniform(u64 *x)
+{
+    const u64 modulus = 0x7fffffff;
+    const f64 range = 0x7ffffffe;
+    const u64 low = *x * 16807 % modulus, high = low * 16807 % modulus;
+    *x = high;
+    return ((f64)(i64)(low - 1) + (f64)(i64)(high - 1) * range) / (range * range);
+}
 
 /* Do n tokens from `a` and from `b` agree? */
 HELPER int rt_tokens_repeat(const i32 *a, const i32 *b, idx n)
@@ -137,6 +153,50 @@ KERNEL int FN(timestamps)(const T *x, const i32 *tokens, const i32 *processor, T
 }
 REGISTER_FALLIBLE(timestamps, 4, 3, 0)
 
+/* Sets `filler` as the score of the least likely tokens, which together have at most the probability 1 - share; custom:
+ * of those after the most likely ones, which together have more than `share`. */
+HELPER void FN(sample_filter)(const T *sorted, const i64 *at, T *y, struct sample p)
+{
+    T sum = 0;
+    for (idx i = 0; i < p.vocabulary; i++) {
+        sum += sorted[i];
+        if (p.custom ? i + 1 < p.vocabulary && sum > (T)p.share : (!i || i < p.keep) && sum <= 1 - (T)p.share)
+            y[at[i + p.custom]] = (T)p.filler;
+    }
+}
+
+KERNEL int FN(sample)(const T *x, const T *sorted, const i64 *at, const i64 *seed, i32 *token, i64 *next, T *y,
+                      struct sample p)
+{
+    const idx v = p.vocabulary;
+    u64 state = (u64)*seed % 0x7fffffff;
+    if (*seed < 0)
+        return RT_BAD_VALUE;
+    state = state ? state : 1;
+    for (idx r = 0; r < p.rows; r++, x += v) {
+        for (idx i = 0; i < v; i++)
+            y[i] = x[i];
+        FN(sample_filter)(sorted + r * v, at + r * v, y, p);
+        T top = -RT_INF;
+        f64 sum = 0;
+        for (idx i = 0; i < v; i++)
+            top = y[i] > top && y[i] < RT_INF ? y[i] : top;
+        for (idx i = 0; i < v; i++)
+            sum += y[i] - y[i] == 0 ? math_exp_f64((f64)y[i] - (f64)top) : 0;
+        const f64 drawn = rt_sample_uniform(&state) * sum;
+        idx i = 0;
+        for (sum = 0; i < v; i++) {
+            sum += y[i] - y[i] == 0 ? math_exp_f64((f64)y[i] - (f64)top) : 0;
+            if (sum > drawn)
+                break;
+        }
+        token[r] = (i32)(i < v ? i : v - 1);
+    }
+    *next = (i64)state;
+    return RT_OK;
+}
+REGISTER_FALLIBLE(sample, 7, 4, SCRATCH)
+
 /* Adds a text of `length` tokens, if it is among the best ones, of which there are n, in order; returns their number. */
 HELPER idx FN(beam_add)(const i32 *tokens, idx length, T score, i32 *texts, T *scores, idx n, struct beam_end p)
 {
@@ -184,7 +244,8 @@ KERNEL void FN(beam_step)(const T *top, const i64 *at, const i32 *tokens, const 
             token[row] = (i32)(is_over ? p.pad : word);
             next_tokens[row * p.room + p.length] = token[row];
             score[row] = is_over ? 0 : top[2 * k * b + j];
-            parent[row] = k > 1 ? from : row; /* as in ONNX Runtime, where it matters to the scores of a search that is over */
+            parent[row] =
+                k > 1 ? from : row; /* as in ONNX Runtime, where it matters to the scores of a search that is over */
             rows++;
         }
         T best = top[k * b]; /* ONNX Runtime looks here, not at 2 * k * b */
