@@ -49,15 +49,18 @@ static bool is_declared(Node *n, const char *what, const Value *v, int rank, int
 /* Is g the decoder of a GPT-2? Its cache is a tensor per layer: (2, rows, heads, tokens, elements). */
 static bool is_gpt(Node *n, const char *attr, const Graph *g)
 {
-    static const char *const in[] = {"input_ids", "position_ids", "attention_mask", "past_0", NULL},
-                             *const out[] = {"logits", "present_0", NULL};
+    static const char *const in[] = {"input_ids", "position_ids", "attention_mask", "past_0", NULL}, *const out[] = {
+                                                                                                         "logits",
+                                                                                                         "present_0",
+                                                                                                         NULL};
     if (!are_called(n, "decoder input", g->in.at, g->in.n, in) ||
         !are_called(n, "decoder output", g->out.at, g->out.n, out))
         return false;
     if (g->in.n != g->out.n + 2)
         return node_error(n, "%s has %d inputs and %d outputs; a layer has one of each, and there are 3 and 1 others",
                           attr, g->in.n, g->out.n);
-    return is_declared(n, "decoder input", g->in.at[3], 5, 2, 4) && is_declared(n, "decoder output", g->out.at[0], 3, 2, 2);
+    return is_declared(n, "decoder input", g->in.at[3], 5, 2, 4) &&
+           is_declared(n, "decoder output", g->out.at[0], 3, 2, 2);
 }
 
 static bool read_gpt(Search *s)
@@ -120,12 +123,6 @@ static bool read_crossed(Search *s, bool masked)
            is_declared(n, "decoder output", g->out.at[0], 3, 2, 2) && read_encoder(s, masked);
 }
 
-/* Is d from low to high? */
-static bool require_within(Node *n, const char *what, Dim d, Dim low, Dim high)
-{
-    return require_dim(n, what, dim_max(d, low), d) && require_dim(n, what, dim_min(d, high), d);
-}
-
 enum { GPT, T5, WHISPER };
 
 /* Reads the decoder, the encoder, and the length of the prompt. */
@@ -152,7 +149,8 @@ static bool read_graphs(Search *s)
         return false;
     const int64_t logits = dim_value(g->out.at[0]->desc->shape.dim[2]);
     s->words = words > 0 ? words : logits;
-    return s->words == logits || (s->words < logits && s->greedy) ||
+    /* where others pad the logits, ONNX Runtime reads them from wrong places */
+    return s->words == logits ||
            node_error(n, "vocab_size is %lld, and there are %lld logits", (long long)words, (long long)logits);
 }
 
@@ -164,7 +162,7 @@ static bool read_search(Search *s, int at)
     for (int i = 1; i <= at; i++)
         if (!require_one(n, i))
             return false;
-    if (!read_graphs(s))
+    if (!require_one(n, 11) || !require_one(n, 14) || !read_graphs(s))
         return false;
     Shape x = in_shape(n, 0), first = in_shape(n, at + 2);
     s->batch = x.dim[0];
@@ -178,8 +176,7 @@ static bool read_search(Search *s, int at)
     s->first = in(n, at + 2);
     if (s->first && (first.rank != 2 || !require_dim(n, "samples with a mask", first.dim[0], s->batch)))
         return first.rank == 2 || node_error(n, "the mask of first tokens is %s", shape_text(first));
-    return require_shape(n, at + 3, x) &&
-           require_dim(n, "tokens of the prompt", dim_max(s->prompt, D(1)), s->prompt) &&
+    return require_shape(n, at + 3, x) && require_dim(n, "tokens of the prompt", dim_max(s->prompt, D(1)), s->prompt) &&
            require_dim(n, "max_length, more than the prompt has", dim_max(s->room, dim_add(s->prompt, D(1))), s->room);
 }
 
@@ -208,9 +205,19 @@ static Value **feed(Graph *g, Value *const *in)
     return memcpy(NEWS(Value *, g->out.n), g->out.at, sizeof *g->out.at * (size_t)g->out.n);
 }
 
+/* A name of a size holds for one run of g, not for all. */
+static void forget_names(Graph *g)
+{
+    EACH_NODE (m, g)
+        EACH_OUT (v, m)
+            if (v->desc)
+                memset(v->desc->dim_param, 0, sizeof v->desc->dim_param);
+}
+
 /* Copies the nodes of g before n. */
 static Value **run_before(Node *n, Graph *g, Value *const *in)
 {
+    forget_names(g);
     Graph *copy = graph_copy(g, n);
     Value **results = feed(copy, in);
     graph_set_outputs(copy, 0, 0, NULL);
@@ -262,7 +269,8 @@ static Value **run_crossed(Search *s, Value *mask)
         results[i] = repeated(n, s, results[i]);
     if (s->past > 1 + masked)
         s->given[s->past - 1] = results[1];
-    memcpy(s->given + s->past + s->caches, results + s->encoder->out.n - s->caches, sizeof *results * (size_t)s->caches);
+    memcpy(s->given + s->past + s->caches, results + s->encoder->out.n - s->caches,
+           sizeof *results * (size_t)s->caches);
     if (s->begins) {
         memmove(results + 1, results + 2, sizeof *results * (size_t)s->caches);
         return results;
@@ -308,9 +316,9 @@ static Value **next_feed(Node *at, const Search *s, Value *turn, Value *const *s
 
 static Value *with_timestamps(Node *at, const Search *s, Value *scores, Value *tokens, Value *length)
 {
-    static const char *const words[] = {"eos_token_id", "decoder_start_token_id", "beginning_timestamp_token_id",
-                                        "no_timestamps_token_id", "start_of_lm_token_id", "translate_token_id",
-                                        "transcribe_token_id"};
+    static const char *const words[] = {
+        "eos_token_id",         "decoder_start_token_id", "beginning_timestamp_token_id", "no_timestamps_token_id",
+        "start_of_lm_token_id", "translate_token_id",     "transcribe_token_id"};
     Value *y = make(at, "onnxcc.Timestamps", 4, scores, tokens, length, s->processor);
     for (int i = 0; i < 7; i++) /* BeamSearch has the first two */
         attr_set_int(y->def, words[i], node_attr(s->n, words[i]) ? attr_int(s->n, words[i]) : -1);
@@ -321,7 +329,6 @@ static Value *with_timestamps(Node *at, const Search *s, Value *scores, Value *t
 static Value *next_scores(Node *at, const Search *s, Value *logits, Value *tokens, Value *length, bool starts)
 {
     Value *x = with_int(make(at, "Gather", 2, logits, make_int(at, -1)), "axis", 1);
-    x = first_of(at, x, make_ints(at, 1, &s->words), 1); /* others may pad the logits */
     x = s->greedy ? x : make(at, "LogSoftmax", 1, x);
     Value *y = make(at, "onnxcc.TokenScores", 7, x, tokens, length, s->shortest, s->penalty, s->allowed,
                     starts ? s->first : NULL);
@@ -373,8 +380,9 @@ static Value *choose_beams(Node *at, Search *s, Value *scores, Value *length, Va
     Value *all = make(at, "Add", 2, scores, make_reshape(at, old[SCORE], 2, (Dim[]){s->rows, D(1)}));
     Value *flat = make_reshape(at, all, 2, (Dim[]){s->batch, dim_mul(s->beams, D(s->words))});
     Node *top = make_node(at, "TopK", 2, (Value *[]){flat, make_dims(at, 1, &many)}, 2);
-    Value *in[] = {top->out[0], top->out[1], old[TOKENS], old[LAST], old[SCORE], old[TEXTS], old[TEXT_SCORES],
-                   old[FOUND], length, make_ints(at, 1, &s->words), s->length_penalty};
+    Value *in[] = {top->out[0],      top->out[1],      old[TOKENS], old[LAST], old[SCORE],
+                   old[TEXTS],       old[TEXT_SCORES], old[FOUND],  length,    make_ints(at, 1, &s->words),
+                   s->length_penalty};
     Node *step = make_node(at, "onnxcc.BeamStep", 11, in, BEAM_STATES + 1);
     attr_set_int(step, "end", attr_int(s->n, "eos_token_id"));
     attr_set_int(step, "pad", attr_int(s->n, "pad_token_id"));
@@ -453,7 +461,8 @@ static Node *make_loop(Search *s, Value *const *start, Value *go)
     Graph *g = s->decoder;
     const int states = s->states + s->caches;
     Dim turns = dim_sub(dim_sub(s->room, s->prompt), D(1));
-    Value **in = NEWS(Value *, 2 + states), **now = NEWS(Value *, 2 + states), **next = NEWS(Value *, 2 + states), *length;
+    Value **in = NEWS(Value *, 2 + states), **now = NEWS(Value *, 2 + states), **next = NEWS(Value *, 2 + states),
+          *length;
     memcpy(in + 2, start, sizeof *in * (size_t)states);
     in[0] = make_dims(s->n, 1, &turns);
     in[1] = go;
@@ -524,9 +533,9 @@ static void beam_expand(Node *n)
         node_error(n, "cross_qk and non_speech_probs are not supported");
         return;
     }
-    Dim many = value_dim(n->in[4], 0);
+    Dim given = value_dim(n->in[4], 0), many = dim_min(dim_max(given, D(1)), s.beams);
     Value *first;
-    if (!require_within(n, "num_return_sequences", many, D(1), s.beams))
+    if (!require_dim(n, "num_return_sequences", many, given))
         return;
     Node *loop = search(&s, in(n, 9), &first);
     Value **state = loop->out;
