@@ -197,7 +197,7 @@ KERNEL int FN(sample)(const T *x, const T *sorted, const i64 *at, const i64 *see
 }
 REGISTER_FALLIBLE(sample, 7, 4, SCRATCH)
 
-/* Adds a text of `length` tokens, if it is among the best ones, of which there are n, in order; returns their number. */
+/* Adds a text of `length` tokens, if it is among the best ones, of which there are n, in order; returns how many. */
 HELPER idx FN(beam_add)(const i32 *tokens, idx length, T score, i32 *texts, T *scores, idx n, struct beam_end p)
 {
     idx at = n == p.beams ? n - 1 : n;

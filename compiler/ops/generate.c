@@ -1,5 +1,5 @@
-/* generate.c - what the searches of microsoft_generate.c are made of: the scores of the next token, the choice of one or
- * of several for beams, and the cache of a layer. */
+/* generate.c - what the searches of microsoft_generate.c are made of: the scores of the next token, the choice of one,
+ * or of several for beams, and the cache of a layer. */
 #include "generate.h"
 #include "ir/call.h"
 
@@ -164,7 +164,8 @@ static const Op generate_ops[] = {
     {"BeamStep", 1,
      "top:T at:int64 tokens:int32 last:int32 score:T texts:int32 text_scores:T found:int32 length:int64 "
      "vocabulary:int64 penalty?:T -> tokens:int32 last:int32 score:T texts:int32 text_scores:T found:int32 "
-     "parent:int64", "T=float", "end:int pad:int early:int", .infer = beam_step_infer, .bind = beam_step_bind, .domain = "onnxcc"},
+     "parent:int64", "T=float", "end:int pad:int early:int", .infer = beam_step_infer, .bind = beam_step_bind,
+     .domain = "onnxcc"},
     {"BeamEnd", 1,
      "tokens:int32 score:T texts:int32 text_scores:T found:int32 penalty?:T -> texts:int32 text_scores:T", "T=float",
      "pad:int", .infer = beam_end_infer, .bind = beam_end_bind, .domain = "onnxcc"},

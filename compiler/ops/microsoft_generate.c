@@ -11,7 +11,7 @@
 enum { TOKENS, LAST, ENDED, GENERATOR, GREEDY_STATES, SCORE = ENDED, TEXTS, TEXT_SCORES, FOUND, BEAM_STATES };
 
 /* The cache is a tensor or two for each layer, and the last inputs and results of the decoder. */
-typedef struct Search {
+typedef struct Generation {
     Node *n;
     Graph *decoder, *starter, *encoder;   /* starter: the decoder for the prompt; encoder: or NULL */
     Dim batch, beams, rows, prompt, room; /* rows: batch * beams; room: of a sequence */
@@ -23,7 +23,7 @@ typedef struct Search {
     Value *ids, *mask, *count; /* of the prompt: (rows, prompt); count: (rows, 1), its tokens that are no pads */
     Value **given;             /* with an encoder: the decoder's inputs, those that are the same in every turn */
     Value *parent;             /* of the last step: the row that each continues, or NULL: itself */
-} Search;
+} Generation;
 
 static bool is_called(const Value *v, const char *name) { return v->name && !strcmp(v->name->s, name); }
 
@@ -63,7 +63,7 @@ static bool is_gpt(Node *n, const char *attr, const Graph *g)
            is_declared(n, "decoder output", g->out.at[0], 3, 2, 2);
 }
 
-static bool read_gpt(Search *s)
+static bool read_gpt(Generation *s)
 {
     Node *n = s->n;
     const Attr *first = node_attr(n, "init_decoder");
@@ -76,9 +76,9 @@ static bool read_gpt(Search *s)
             node_error(n, "decoder and init_decoder have %d and %d layers", s->caches, s->starter->out.n - 1));
 }
 
-/* The encoder gives keys and values for the decoder; or it also runs the decoder on its prompt, and gives logits, states
- * and the decoder's own keys and values before these. */
-static bool read_encoder(Search *s, bool masked)
+/* The encoder gives keys and values for the decoder; or it also runs the decoder on its prompt, and gives logits,
+ * states and the decoder's own keys and values before these. */
+static bool read_encoder(Generation *s, bool masked)
 {
     static const char *const names[][4] = {{"encoder_input_ids", "encoder_attention_mask", "decoder_input_ids", NULL},
                                            {"encoder_input_ids", "decoder_input_ids", NULL}},
@@ -99,7 +99,7 @@ static bool read_encoder(Search *s, bool masked)
 
 /* The decoder of a T5 or, without a mask, of whisper: its cache is a key and a value per layer, (rows, heads, tokens,
  * elements); behind these are as many of the encoder's. */
-static bool read_crossed(Search *s, bool masked)
+static bool read_crossed(Generation *s, bool masked)
 {
     static const char *const in[] = {"input_ids", "encoder_attention_mask", NULL}, *const plain[] = {"input_ids", NULL},
                              *const out[] = {"logits", "present_key_self_0", NULL};
@@ -126,7 +126,7 @@ static bool read_crossed(Search *s, bool masked)
 enum { GPT, T5, WHISPER };
 
 /* Reads the decoder, the encoder, and the length of the prompt. */
-static bool read_graphs(Search *s)
+static bool read_graphs(Generation *s)
 {
     Node *n = s->n;
     const int64_t type = attr_int(n, "model_type"), words = attr_int(n, "vocab_size");
@@ -148,15 +148,15 @@ static bool read_graphs(Search *s)
     if (type == GPT ? !read_gpt(s) : !read_crossed(s, type == T5))
         return false;
     const int64_t logits = dim_value(g->out.at[0]->desc->shape.dim[2]);
-    s->words = words > 0 ? words : logits;
+    s->words = logits;
     /* where others pad the logits, ONNX Runtime reads them from wrong places */
-    return s->words == logits ||
+    return words <= 0 || words == logits ||
            node_error(n, "vocab_size is %lld, and there are %lld logits", (long long)words, (long long)logits);
 }
 
 /* Reads the sizes and the inputs that change scores: from `at` on the penalty, tokens that are allowed, and those that
  * are at first; then a mask of the prompt. */
-static bool read_search(Search *s, int at)
+static bool read_search(Generation *s, int at)
 {
     Node *n = s->n;
     for (int i = 1; i <= at; i++)
@@ -176,13 +176,14 @@ static bool read_search(Search *s, int at)
     s->first = in(n, at + 2);
     if (s->first && (first.rank != 2 || !require_dim(n, "samples with a mask", first.dim[0], s->batch)))
         return first.rank == 2 || node_error(n, "the mask of first tokens is %s", shape_text(first));
-    return require_shape(n, at + 3, x) && require_dim(n, "tokens of the prompt", dim_max(s->prompt, D(1)), s->prompt) &&
-           require_dim(n, "max_length, more than the prompt has", dim_max(s->room, dim_add(s->prompt, D(1))), s->room);
+    return require_shape(n, at + 3, x) && require_dim(n, "tokens of the prompt", s->prompt, dim_max(s->prompt, D(1))) &&
+           require_dim(n, "max_length, which exceeds the prompt's", s->room,
+                       dim_max(s->room, dim_add(s->prompt, D(1))));
 }
 
 /* ---- the runs of the decoder ------------------------------------------------------------------------------------- */
 
-static Value *scalar(Node *at, const Search *s, const char *attr)
+static Value *scalar(Node *at, const Generation *s, const char *attr)
 {
     return make_scalar(at, I32, (double)(int32_t)attr_int(s->n, attr));
 }
@@ -192,7 +193,7 @@ static Value *zeros(Node *n, Type t, int rank, Dim *dim)
     return make(n, "Expand", 2, make_scalar(n, t, 0), make_dims(n, rank, dim));
 }
 
-static Value *repeated(Node *n, const Search *s, Value *v)
+static Value *repeated(Node *n, const Generation *s, Value *v)
 {
     return dim_is(s->beams, 1) ? v : make(n, "onnxcc.Repeat", 2, v, make_dims(n, 1, &s->beams));
 }
@@ -226,14 +227,14 @@ static Value **run_before(Node *n, Graph *g, Value *const *in)
     return results;
 }
 
-static Value *is_used(const Search *s, Value *ids)
+static Value *is_used(const Generation *s, Value *ids)
 {
     Node *n = s->n;
     return make_cast(n, make(n, "Not", 1, make(n, "Equal", 2, ids, scalar(n, s, "pad_token_id"))), I32);
 }
 
 /* Pads are masked, unless there is a mask, and the positions of other tokens counted. */
-static Value **run_gpt(Search *s, Value *mask)
+static Value **run_gpt(Generation *s, Value *mask)
 {
     Node *n = s->n;
     Value **in = NEWS(Value *, s->past + s->caches), *used = is_used(s, n->in[0]);
@@ -250,7 +251,7 @@ static Value **run_gpt(Search *s, Value *mask)
 }
 
 /* Runs the encoder, and the decoder on its prompt. */
-static Value **run_crossed(Search *s, Value *mask)
+static Value **run_crossed(Generation *s, Value *mask)
 {
     Node *n = s->n;
     const bool masked = attr_int(n, "model_type") == T5;
@@ -291,7 +292,7 @@ static Value *first_of(Node *n, Value *v, Value *count, int64_t axis)
 }
 
 /* What the decoder reads in turn `turn` of the loop, counted from 0; *length: the tokens with the last one. */
-static Value **next_feed(Node *at, const Search *s, Value *turn, Value *const *state, Value **length)
+static Value **next_feed(Node *at, const Generation *s, Value *turn, Value *const *state, Value **length)
 {
     Value **in = NEWS(Value *, s->decoder->in.n), *one = make_ints(at, 1, (int64_t[]){1});
     Value *past = make(at, "Add", 2, make_dims(at, 1, &s->prompt), turn);
@@ -314,7 +315,7 @@ static Value **next_feed(Node *at, const Search *s, Value *turn, Value *const *s
 
 /* ---- the next token ---------------------------------------------------------------------------------------------- */
 
-static Value *with_timestamps(Node *at, const Search *s, Value *scores, Value *tokens, Value *length)
+static Value *with_timestamps(Node *at, const Generation *s, Value *scores, Value *tokens, Value *length)
 {
     static const char *const words[] = {
         "eos_token_id",         "decoder_start_token_id", "beginning_timestamp_token_id", "no_timestamps_token_id",
@@ -326,7 +327,7 @@ static Value *with_timestamps(Node *at, const Search *s, Value *scores, Value *t
 }
 
 /* The scores of the token after `length` ones, from the logits of the last of these. */
-static Value *next_scores(Node *at, const Search *s, Value *logits, Value *tokens, Value *length, bool starts)
+static Value *next_scores(Node *at, const Generation *s, Value *logits, Value *tokens, Value *length, bool starts)
 {
     Value *x = with_int(make(at, "Gather", 2, logits, make_int(at, -1)), "axis", 1);
     x = s->greedy ? x : make(at, "LogSoftmax", 1, x);
@@ -345,7 +346,7 @@ static Value *next_scores(Node *at, const Search *s, Value *logits, Value *token
 }
 
 /* A token that is drawn from the likely ones */
-static Value *draw(Node *at, const Search *s, Value *scores, Value *const *old, Value **state)
+static Value *draw(Node *at, const Generation *s, Value *scores, Value *const *old, Value **state)
 {
     static const char *const attrs[] = {"min_tokens_to_keep", "custom"}, *const floats[] = {"top_p", "filter_value"};
     Node *top = make_node(at, "TopK", 2, (Value *[]){scores, make_ints(at, 1, &s->words)}, 2);
@@ -361,7 +362,7 @@ static Value *draw(Node *at, const Search *s, Value *scores, Value *const *old, 
 }
 
 /* Each row continues with its best token, or a random one, and with pads when it has ended. */
-static void choose_token(Node *at, const Search *s, Value *scores, Value *length, Value *const *old, Value **state)
+static void choose_token(Node *at, const Generation *s, Value *scores, Value *length, Value *const *old, Value **state)
 {
     Value *next = s->samples ? draw(at, s, scores, old, state)
                              : make_cast(at, with_int(make(at, "ArgMax", 1, scores), "axis", 1), I32);
@@ -374,7 +375,7 @@ static void choose_token(Node *at, const Search *s, Value *scores, Value *length
 }
 
 /* The beams of each sample continue with its best tokens; returns the scores. */
-static Value *choose_beams(Node *at, Search *s, Value *scores, Value *length, Value *const *old, Value **state)
+static Value *choose_beams(Node *at, Generation *s, Value *scores, Value *length, Value *const *old, Value **state)
 {
     Dim many = dim_mul(s->beams, D(2));
     Value *all = make(at, "Add", 2, scores, make_reshape(at, old[SCORE], 2, (Dim[]){s->rows, D(1)}));
@@ -393,7 +394,7 @@ static Value *choose_beams(Node *at, Search *s, Value *scores, Value *length, Va
 }
 
 /* Sets the states after a run of the decoder with these results, and one behind them: the scores of beams. */
-static void choose(Node *at, Search *s, Value *const *results, Value *length, Value *const *old, bool starts,
+static void choose(Node *at, Generation *s, Value *const *results, Value *length, Value *const *old, bool starts,
                    Value **state)
 {
     Value *scores = next_scores(at, s, results[0], old[TOKENS], length, starts), **cache = state + s->states;
@@ -411,7 +412,7 @@ static void choose(Node *at, Search *s, Value *const *results, Value *length, Va
 }
 
 /* Is there a row that has not ended, or a sample whose search is not over? */
-static Value *goes_on(Node *at, const Search *s, Value *const *state)
+static Value *goes_on(Node *at, const Generation *s, Value *const *state)
 {
     Value *least = make(at, "ReduceMin", 1, s->greedy ? make_cast(at, state[ENDED], I32) : state[FOUND]);
     with_int(least, "keepdims", 0);
@@ -431,7 +432,7 @@ static Node *position(const Node *n, Graph *g, Node *before)
 }
 
 /* The states before the first token */
-static void start_states(const Search *s, Value **state)
+static void start_states(const Generation *s, Value **state)
 {
     Node *n = s->n;
     Dim pads[] = {D(0), D(0), D(0), dim_sub(s->room, s->prompt)}, text[] = {s->batch, s->beams, s->room};
@@ -456,7 +457,7 @@ static void start_states(const Search *s, Value **state)
 }
 
 /* Replaces the decoder by the loop over it: its results are the states, and the scores of beams in every turn. */
-static Node *make_loop(Search *s, Value *const *start, Value *go)
+static Node *make_loop(Generation *s, Value *const *start, Value *go)
 {
     Graph *g = s->decoder;
     const int states = s->states + s->caches;
@@ -486,7 +487,7 @@ static Node *make_loop(Search *s, Value *const *start, Value *go)
 }
 
 /* The loop after the run on the prompt; *scores: those of beams from it. */
-static Node *search(Search *s, Value *mask, Value **scores)
+static Node *search(Generation *s, Value *mask, Value **scores)
 {
     Value **results = s->encoder ? run_crossed(s, mask) : run_gpt(s, mask);
     Value **before = NEWS(Value *, s->states), **start = NEWS(Value *, s->states + s->caches + 1);
@@ -497,12 +498,12 @@ static Node *search(Search *s, Value *mask, Value **scores)
     return make_loop(s, start, s->begins ? make_scalar(s->n, B8, 1) : goes_on(s->n, s, start));
 }
 
-static bool read_sampling(Search *s)
+static bool read_sampling(Generation *s)
 {
     Node *n = s->n;
     const int64_t keep = attr_int(n, "min_tokens_to_keep");
     if (out(n, 1))
-        return node_error(n, "filtered_logits is not computed by ONNX Runtime, nor by onnxcc");
+        return node_error(n, "filtered_logits is not supported");
     if (in(n, 7) && attr_float(n, "presence_penalty") != 0) /* ONNX Runtime penalises token 0 alone, for all others */
         return node_error(n, "presence_penalty %g is not supported", attr_float(n, "presence_penalty"));
     if (keep < 0 || keep >= s->words)
@@ -513,7 +514,7 @@ static bool read_sampling(Search *s)
 static void greedy_expand(Node *n)
 {
     const bool samples = !strcmp(n->op->name, "Sampling");
-    Search s = {.n = n, .greedy = true, .samples = samples};
+    Generation s = {.n = n, .greedy = true, .samples = samples};
     Value *scores;
     if (!read_search(&s, 3) || (samples && !read_sampling(&s)))
         return;
@@ -526,16 +527,17 @@ static void greedy_expand(Node *n)
 static void beam_expand(Node *n)
 {
     const bool whisper = attr_int(n, "model_type") == WHISPER;
-    Search s = {.n = n, .length_penalty = in(n, 5), .processor = whisper ? in(n, 11) : NULL, .temperature = in(n, 14)};
-    if (!read_search(&s, 6))
-        return;
+    Generation s = {
+        .n = n, .length_penalty = in(n, 5), .processor = whisper ? in(n, 11) : NULL, .temperature = in(n, 14)};
     if (out(n, 3) || out(n, 4) || (node_attr(n, "decoder_output_cross_qk") && attr_int(n, "decoder_output_cross_qk"))) {
         node_error(n, "cross_qk and non_speech_probs are not supported");
         return;
     }
+    if (!read_search(&s, 6))
+        return;
     Dim given = value_dim(n->in[4], 0), many = dim_min(dim_max(given, D(1)), s.beams);
     Value *first;
-    if (!require_dim(n, "num_return_sequences", many, given))
+    if (!require_dim(n, "num_return_sequences", given, many))
         return;
     Node *loop = search(&s, in(n, 9), &first);
     Value **state = loop->out;
@@ -557,7 +559,7 @@ static void beam_expand(Node *n)
 }
 
 /* clang-format off */
-#define SEARCH(type) "eos_token_id:int pad_token_id:int decoder:graph init_decoder:graph? encoder:graph? "                   \
+#define SEARCH(type) "eos_token_id:int pad_token_id:int decoder:graph init_decoder:graph? encoder:graph? "             \
     "no_repeat_ngram_size:int=0 vocab_size:int=-1 decoder_start_token_id:int=-1 model_type:int=" type
 
 static const Op search_ops[] = {
@@ -568,7 +570,8 @@ static const Op search_ops[] = {
      "input_ids:I max_length:I min_length?:I repetition_penalty?:T vocab_mask?:I prefix_vocab_mask?:I "
      "attention_mask?:I presence_mask?:I seed?:I -> sequences:I filtered_logits?:T", "T=float I=int32",
      SEARCH("0") " min_tokens_to_keep:int=0 temperature:float=1 filter_value:float=-1e20 custom:int=0 "
-     "presence_penalty:float=0 top_p:float=0", .expand = greedy_expand, MICROSOFT},
+     "presence_penalty:float=0 top_p:float=0", .expand = greedy_expand,
+     .limit = "no presence_penalty, no filtered_logits", MICROSOFT},
     {"BeamSearch", 1,
      "input_ids:F max_length:I min_length?:I num_beams:I num_return_sequences:I length_penalty?:T "
      "repetition_penalty?:T vocab_mask?:M prefix_vocab_mask?:M attention_mask?:I decoder_input_ids?:I "
@@ -581,6 +584,7 @@ static const Op search_ops[] = {
      "sequences_scores?:T scores?:T cross_qk?:V non_speech_probs?:T", "T=float F=float I=int32 M=int32 V=float",
      SEARCH("2") " early_stopping:int=0 decoder_output_cross_qk:int? translate_token_id:int? no_speech_token_id:int? "
      "transcribe_token_id:int? start_of_lm_token_id:int? no_timestamps_token_id:int? "
-     "beginning_timestamp_token_id:int?", .expand = beam_expand, MICROSOFT},
+     "beginning_timestamp_token_id:int?", .expand = beam_expand,
+     .limit = "no cross_qk, no non_speech_probs", MICROSOFT},
 };
 OPS(search_ops);

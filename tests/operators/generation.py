@@ -6,6 +6,8 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
+from call import Call, calls
+
 MICROSOFT = "com.microsoft"
 WORDS, SIZE, HEADS, EACH, MEL = 13, 8, 2, 4, 4
 INPUTS = {
@@ -159,6 +161,22 @@ class Crossed:
         for name, v in zip(self.names("present_%s_self"), now):
             g.give(name, v, ["b", HEADS, "p1", EACH])
         return g.graph()
+
+
+@calls("GreedySearch", "Sampling", "BeamSearch", "WhisperBeamSearch", domain=MICROSOFT)
+def search(c):
+    """A search for one text."""
+    attrs, beams = {"eos_token_id": 1, "pad_token_id": 0}, "Beam" in c.op
+    ids, length = tokens(2, 3), ints(7)
+    if beams and c["F"] == "float":
+        net = Crossed(whisper=True)
+        ids, attrs = normal(2, MEL, 5), {**attrs, "encoder": net.encoder(), "decoder": net.decoder(), "model_type": 2, "decoder_start_token_id": 2}
+    else:
+        attrs["decoder"] = gpt(scale=0.5)
+    if not beams:
+        return Call([ids, length, ints(0), floats(1.5)], attrs, consts=(1,), trust="runtime")
+    inputs = [ids, length, ints(0), ints(2), ints(1), floats(1), floats(1.5), np.ones(WORDS, np.int32)]
+    return Call(inputs, attrs, consts=(1, 3, 4), outputs=2, trust="runtime")
 
 
 def add(c, name, op, inputs, attrs, outputs=("sequences",), consts=(), sizes=None):
