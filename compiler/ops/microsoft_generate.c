@@ -27,6 +27,19 @@ typedef struct Generation {
 
 static bool is_called(const Value *v, const char *name) { return v->name && !strcmp(v->name->s, name); }
 
+/* Names of sizes in g hold for one run of g, neither for all nor for the model around it. */
+static void forget_names(Graph *g)
+{
+    const Dim open = dim_symbol(symbol_by_name(name_bytes("?", 2))); /* as unspecified ones are read */
+    EACH_NODE (m, g)
+        EACH_OUT (v, m)
+            for (int i = 0; v->desc && i < v->desc->shape.rank; i++)
+                if (v->desc->dim_param[i]) {
+                    v->desc->dim_param[i] = NULL;
+                    v->desc->shape.dim[i] = open;
+                }
+}
+
 /* Are the first of the values called so? */
 static bool are_called(Node *n, const char *what, Value *const *v, int count, const char *const *names)
 {
@@ -68,6 +81,7 @@ static bool read_gpt(Generation *s)
     Node *n = s->n;
     const Attr *first = node_attr(n, "init_decoder");
     s->starter = first ? first->g : s->decoder;
+    forget_names(s->starter);
     s->past = 3;
     s->caches = s->decoder->out.n - 1;
     s->prompt = in_shape(n, 0).dim[1];
@@ -108,6 +122,7 @@ static bool read_crossed(Generation *s, bool masked)
     Graph *g = s->decoder, *e = s->encoder = encoder ? encoder->g : NULL;
     if (!e)
         return node_error(n, "it has no encoder");
+    forget_names(e);
     if (!are_called(n, "decoder input", g->in.at, g->in.n, masked ? in : plain) ||
         !are_called(n, "decoder output", g->out.at, g->out.n, out))
         return false;
@@ -133,6 +148,7 @@ static bool read_graphs(Generation *s)
     Shape x = in_shape(n, 0);
     Graph *g = s->decoder = node_attr(n, "decoder")->g;
     s->prompt = type == GPT && x.rank == 2 ? x.dim[1] : D(1);
+    forget_names(g);
     if (type < GPT || type > WHISPER || (s->greedy && type != GPT))
         return node_error(n, "model_type %lld is not supported", (long long)type);
     if (x.rank != (type == WHISPER ? 3 : 2) || in_type(n, 0) != (type == WHISPER ? F32 : I32))
@@ -166,7 +182,8 @@ static bool read_search(Generation *s, int at)
         return false;
     Shape x = in_shape(n, 0), first = in_shape(n, at + 2);
     s->batch = x.dim[0];
-    s->beams = s->greedy ? D(1) : value_dim(n->in[3], 0);
+    Dim beams = s->greedy ? D(1) : value_dim(n->in[3], 0);
+    s->beams = dim_max(beams, D(1));
     s->rows = dim_mul(s->batch, s->beams);
     s->room = value_dim(n->in[1], 0);
     s->states = s->samples ? GREEDY_STATES : s->greedy ? GENERATOR : BEAM_STATES;
@@ -176,7 +193,8 @@ static bool read_search(Generation *s, int at)
     s->first = in(n, at + 2);
     if (s->first && (first.rank != 2 || !require_dim(n, "samples with a mask", first.dim[0], s->batch)))
         return first.rank == 2 || node_error(n, "the mask of first tokens is %s", shape_text(first));
-    return require_shape(n, at + 3, x) && require_dim(n, "tokens of the prompt", s->prompt, dim_max(s->prompt, D(1))) &&
+    return require_shape(n, at + 3, x) && require_dim(n, "num_beams", beams, s->beams) &&
+           require_dim(n, "tokens of the prompt", s->prompt, dim_max(s->prompt, D(1))) &&
            require_dim(n, "max_length, which exceeds the prompt's", s->room,
                        dim_max(s->room, dim_add(s->prompt, D(1))));
 }
@@ -206,19 +224,9 @@ static Value **feed(Graph *g, Value *const *in)
     return memcpy(NEWS(Value *, g->out.n), g->out.at, sizeof *g->out.at * (size_t)g->out.n);
 }
 
-/* A name of a size holds for one run of g, not for all. */
-static void forget_names(Graph *g)
-{
-    EACH_NODE (m, g)
-        EACH_OUT (v, m)
-            if (v->desc)
-                memset(v->desc->dim_param, 0, sizeof v->desc->dim_param);
-}
-
 /* Copies the nodes of g before n. */
 static Value **run_before(Node *n, Graph *g, Value *const *in)
 {
-    forget_names(g);
     Graph *copy = graph_copy(g, n);
     Value **results = feed(copy, in);
     graph_set_outputs(copy, 0, 0, NULL);
