@@ -244,8 +244,8 @@ KERNEL void FN(beam_step)(const T *top, const i64 *at, const i32 *tokens, const 
             token[row] = (i32)(is_over ? p.pad : word);
             next_tokens[row * p.room + p.length] = token[row];
             score[row] = is_over ? 0 : top[2 * k * b + j];
-            parent[row] =
-                k > 1 ? from : row; /* as in ONNX Runtime, where it matters to the scores of a search that is over */
+            /* as in ONNX Runtime; which it is matters only to the scores of a search that is over */
+            parent[row] = k > 1 ? from : row;
             rows++;
         }
         T best = top[k * b]; /* ONNX Runtime looks here, not at 2 * k * b */

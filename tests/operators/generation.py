@@ -179,14 +179,18 @@ def search(c):
     return Call(inputs, attrs, consts=(1, 3, 4), outputs=2, trust="runtime")
 
 
-def add(c, name, op, inputs, attrs, outputs=("sequences",), consts=(), sizes=None):
-    """Writes a test of one search. consts: inputs that are initializers; sizes: an input's run-time sizes."""
+def add(c, name, op, inputs, attrs, outputs=("sequences",), consts=(), sizes=None, outside=False):
+    """Writes a test of one search. consts: inputs that are initializers; sizes: an input's run-time sizes; outside: the decoder's weights
+    are the model's."""
     names = [n if n in inputs else "" for n in INPUTS[op]]
     while not names[-1]:
         names.pop()
     node = helper.make_node(op, names, outputs, name, domain=MICROSOFT, **attrs)
     given = {n: inputs[n] for n in INPUTS[op] if n in inputs and n not in consts}
     held = [numpy_helper.from_array(inputs[n], n) for n in consts]
+    for g in (a.g for a in node.attribute if a.name == "decoder" and outside):
+        held += g.initializer
+        del g.initializer[:]
 
     def info(n, x, shape):
         return helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(x.dtype), shape)
@@ -250,6 +254,7 @@ def add_greedy(c):
         add(c, f"greedy_{name}", "GreedySearch", greedy(inputs), attrs, consts=("max_length",) if name not in ("scalar", "one") else ())
     attrs = {"init_decoder": gpt(2), "decoder": gpt(2), **base}
     add(c, "greedy_starter", "GreedySearch", greedy(), attrs)
+    add(c, "greedy_outside", "GreedySearch", greedy(), {"decoder": gpt(2), **base}, outside=True)
     add(c, "greedy_sizes", "GreedySearch", greedy(min_length=ints(4)), attrs, sizes={"input_ids": ["b", "s"]})
 
 
