@@ -389,12 +389,12 @@ static Syntax *cut_do(Syntax *n)
     return n;
 }
 
-static bool label_may_be(const Syntax *label, ValueSet v)
+static void insert(Syntax *block, int at, Syntax *n)
 {
-    if (label->kind == DEFAULT)
-        return true;
-    const ValueSet equal = value_binary("==", v, value_of(label->kid.at[0]));
-    return value_truth(&equal) != 0;
+    vec_push(&block->kid, n);
+    Syntax **to = block->kid.at + at;
+    memmove(to + 1, to, sizeof *to * (size_t)(block->kid.n - 1 - at));
+    *to = n;
 }
 
 /* The statements behind the labels that the value may have, and the labels themselves. */
@@ -405,11 +405,14 @@ static Syntax *cut_switch(Syntax *n)
     const bool single = value_is_single(&v, &is) && is_pure(n->kid.at[0]);
     Syntax *all = node(BLOCK, "{");
     bool live = false, found = false, inner = false;
+    int last = 0; /* the place after the last label */
     EACH_OF (s, n->kid.at[1]->kid) {
         if (s->kind == CASE || s->kind == DEFAULT) {
-            const bool may = label_may_be(s, v) && !(single && found);
-            if (may && !single)
+            const bool may = label_may_be(n, s, v) && !(single && found);
+            if (may && !single) {
                 vec_push(&all->kid, s);
+                last = all->kid.n;
+            }
             live |= may;
             found |= may;
             continue;
@@ -425,14 +428,10 @@ static Syntax *cut_switch(Syntax *n)
     if (single && !inner)
         return all;
     n->kid.at[0] = cut_expression(n->kid.at[0]);
-    if (single) { /* the label has been dropped */
-        Syntax *label = node(DEFAULT, "case");
-        Syntax *with = node(BLOCK, "{");
-        vec_push(&with->kid, label);
-        for (int i = 0; i < all->kid.n; i++)
-            vec_push(&with->kid, all->kid.at[i]);
-        all = with;
-    }
+    if (last && all->kid.at[last - 1]->kind == CASE && !has_other(n, v)) /* compilers see that a label is reached */
+        insert(all, last, node(DEFAULT, "default"));
+    if (single) /* the label has been dropped */
+        insert(all, 0, node(DEFAULT, "default"));
     n->kid.at[1] = all;
     return n;
 }

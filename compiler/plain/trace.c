@@ -1,0 +1,453 @@
+/* trace.c - executes conditions, expressions and calls on sets of values. */
+#include "plain/trace.h"
+
+SHARED_PART_IS(Trace, trace);
+
+/* ---- conditions -------------------------------------------------------------------------------------------------- */
+
+/* The integer or pointer e is known to be in [lo, hi], and not to be `not` unless that is outside. */
+static void bound(Syntax *e, int64_t lo, int64_t hi)
+{
+    int64_t by;
+    if (e->kind == BINARY && e->s[0] == '+') {
+        const ValueSet b = eval(e->kid.at[1]).v;
+        if (value_is_single(&b, &by))
+            bound(e->kid.at[0], lo == -VALUE_INF ? lo : lo - by, hi == VALUE_INF ? hi : hi - by);
+        return;
+    }
+    const TypeOf t = type_of(e);
+    if ((e->kind != NAME && e->kind != MEMBER && e->kind != INDEX) || rank(e) || !is_pure(e) ||
+        !(t.pointers || is_followed_type(t.base)))
+        return;
+    const Place p = place_of(e);
+    if (!p.of || p.count != 1 || p.of->is_lost)
+        return;
+    Value v = place_read(p);
+    if (value_clamp(&v.v, lo, hi))
+        place_write(p, v);
+    else
+        trace()->live = false;
+}
+
+/* e is not v. */
+static void exclude(Syntax *e, int64_t v)
+{
+    const ValueSet is = eval(e).v;
+    if (is.lo == v)
+        bound(e, v + 1, VALUE_INF);
+    else if (is.hi == v)
+        bound(e, -VALUE_INF, v - 1);
+}
+
+static void assume_comparison(const char *op, Syntax *a, Syntax *b)
+{
+    const ValueSet va = eval(a).v, vb = eval(b).v;
+    const int64_t strict = op[1] ? 0 : 1;
+    int64_t single;
+    if (op[0] == '<') {
+        bound(a, -VALUE_INF, vb.hi == VALUE_INF ? VALUE_INF : vb.hi - strict);
+        bound(b, va.lo == -VALUE_INF ? va.lo : va.lo + strict, VALUE_INF);
+    } else if (op[0] == '=') {
+        bound(a, vb.lo, vb.hi);
+        bound(b, va.lo, va.hi);
+    } else {
+        if (value_is_single(&vb, &single))
+            exclude(a, single);
+        if (value_is_single(&va, &single))
+            exclude(b, single);
+    }
+}
+
+static bool is_ordered(const Syntax *e)
+{
+    const TypeOf t = type_of(e);
+    return t.pointers || is_followed_type(t.base);
+}
+
+static void find_call(Syntax *e, void *call) { *(bool *)call |= e->kind == CALL; }
+
+bool is_simple(Syntax *e)
+{
+    bool calls = false;
+    each_node(e, find_call, &calls);
+    return !calls && is_pure(e);
+}
+
+void assume(Syntax *e, bool is)
+{
+    static const char *const opposites[][2] = {{"<", ">="}, {"<=", ">"}, {"==", "!="}};
+    if (e->kind == UNARY && e->s[0] == '!') {
+        assume(e->kid.at[0], !is);
+        return;
+    }
+    if (e->kind == BINARY && !strcmp(e->s, is ? "&&" : "||")) {
+        assume(e->kid.at[0], is);
+        assume(e->kid.at[1], is);
+        return;
+    }
+    if (!is_simple(e))
+        return;
+    if (e->kind != BINARY && is_ordered(e)) {
+        if (is)
+            exclude(e, 0);
+        else
+            bound(e, 0, 0);
+    }
+    if (e->kind != BINARY || !is_ordered(e->kid.at[0]) || !is_ordered(e->kid.at[1]))
+        return;
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 2; k++) {
+            if (strcmp(e->s, opposites[i][k]) != 0)
+                continue;
+            const char *op = opposites[i][is ? k : !k];
+            if (op[0] == '>')
+                assume_comparison(op[1] ? "<=" : "<", e->kid.at[1], e->kid.at[0]);
+            else
+                assume_comparison(op, e->kid.at[0], e->kid.at[1]);
+        }
+}
+
+/* ---- expressions ------------------------------------------------------------------------------------------------- */
+
+static Value truth_of(int truth) { return value_in(truth < 0 ? value_join(value_is(0), value_is(1)) : value_is(truth)); }
+
+/* e if the truth of c is `is`, which is not known; what c excludes is known only there. */
+static Value eval_if(Syntax *c, bool is, Syntax *e, Paths *paths, Mark m)
+{
+    assume(c, is);
+    const Value v = trace()->live ? eval(e) : value_in((ValueSet){.kind = VALUE_NONE});
+    if (trace()->live)
+        paths_add(paths, m);
+    undo(m);
+    trace()->live = !trace()->gives_up;
+    return v;
+}
+
+void join_paths(Paths *paths, Mark m)
+{
+    trace()->live = paths->n && !trace()->gives_up;
+    if (paths->n)
+        paths_join(paths, m);
+    else
+        undo(m);
+}
+
+static Value eval_logical(Syntax *e, bool both)
+{
+    const ValueSet a = eval(e->kid.at[0]).v;
+    const int left = value_truth(&a);
+    if (left == !both)
+        return truth_of(left);
+    if (left == both) {
+        const ValueSet b = eval(e->kid.at[1]).v;
+        return truth_of(value_truth(&b));
+    }
+    Paths paths = {0};
+    const Mark m = mark();
+    const ValueSet b = eval_if(e->kid.at[0], both, e->kid.at[1], &paths, m).v;
+    paths_add_unchanged(&paths);
+    join_paths(&paths, m);
+    return b.kind == VALUE_NONE || value_truth(&b) == !both ? truth_of(!both) : truth_of(-1);
+}
+
+static Value eval_cond(Syntax *e)
+{
+    const ValueSet c = eval(e->kid.at[0]).v;
+    const int truth = value_truth(&c);
+    if (truth >= 0)
+        return eval(e->kid.at[truth ? 1 : 2]);
+    Paths paths = {0};
+    const Mark m = mark();
+    const Value a = eval_if(e->kid.at[0], true, e->kid.at[1], &paths, m);
+    const Value b = eval_if(e->kid.at[0], false, e->kid.at[2], &paths, m);
+    join_paths(&paths, m);
+    return value_of_either(a, b);
+}
+
+static Value eval_binary(Syntax *e)
+{
+    if (!strcmp(e->s, "&&") || !strcmp(e->s, "||"))
+        return eval_logical(e, e->s[0] == '&');
+    const Value a = eval(e->kid.at[0]), b = eval(e->kid.at[1]);
+    Value r = value_in(computed(e, a.v, b.v));
+    TypeOf t = type_of(e);
+    if (!t.pointers)
+        return r;
+    const bool left = type_of(e->kid.at[0]).pointers > 0;
+    const Value *pointer = left ? &a : &b;
+    const ValueSet by = left ? b.v : a.v;
+    t.pointers--;
+    if (rank(e->kid.at[left ? 0 : 1]) > 1)
+        object_lose(pointer->to.of);
+    else
+        r.to = moved(pointer->to, e->s[0] == '-' ? value_unary("-", by) : by, cells_of_type(t));
+    return r;
+}
+
+/* e op= by, or e++; the old value. */
+static Value change(Syntax *e, const char *op, Value by, const Syntax *from, Value *new)
+{
+    const Place p = place_of(e);
+    TypeOf t = type_of(e);
+    const Value old = p.of && !p.of->is_lost ? place_read(p) : value_unknown();
+    *new = value_unknown();
+    if (t.pointers) {
+        t.pointers--;
+        *new = (Value){old.v, moved(old.to, op[0] == '-' ? value_unary("-", by.v) : by.v, cells_of_type(t))};
+    } else if (is_followed_type(t.base)) {
+        const TypeOf b = from ? type_of(from) : (TypeOf){.base = "int"};
+        const char binary[] = {op[0], op[0] == '<' || op[0] == '>' ? op[0] : '\0', '\0'};
+        if (is_followed_type(b.base) && !b.pointers)
+            new->v = converted(value_binary(binary, old.v, by.v), t.base, b.base);
+    }
+    place_write(p, *new);
+    return old;
+}
+
+static Value eval_unary(Syntax *e)
+{
+    Value new;
+    if (!strcmp(e->s, "&")) {
+        if (e->kid.at[0]->kind == NAME && !e->kid.at[0]->var)
+            return value_in(value_pointer());
+        return (Value){value_pointer(), place_of(e->kid.at[0])};
+    }
+    if (e->s[1] && e->s[1] == e->s[0]) {
+        change(e->kid.at[0], e->s, value_in(value_is(1)), NULL, &new);
+        return new;
+    }
+    const Value v = eval(e->kid.at[0]);
+    return value_in(value_unary(e->s, v.v));
+}
+
+static Value eval_assign(Syntax *e)
+{
+    Value v = eval(e->kid.at[1]), new;
+    if (e->s[0] != '=') {
+        change(e->kid.at[0], e->s, v, e->kid.at[1], &new);
+        return new;
+    }
+    const TypeOf to = type_of(e->kid.at[0]);
+    store(place_of(e->kid.at[0]), v, to, e->kid.at[1]);
+    return to.pointers || to.structure ? v : as_type(v, to, type_of(e->kid.at[1]));
+}
+
+static Value eval_place(Syntax *e)
+{
+    const Place p = place_of(e);
+    const TypeOf t = type_of(e);
+    if (rank(e) > 0)
+        return (Value){value_pointer(), p};
+    if (t.structure && !t.pointers)
+        return (Value){value_any(), p};
+    if (p.of && !p.of->is_lost)
+        return t.pointers || is_followed_type(t.base) ? place_read(p) : value_unknown();
+    return value_in(value_anywhere(e));
+}
+
+static Value eval_compound(Syntax *e)
+{
+    Var v = {.specs = e->type, .pointers = e->pointers, .dims = e->dims, .object = e->object};
+    declare(&v, e->kid.at[0]);
+    e->object = v.object;
+    return (Value){e->dims.n || e->pointers ? value_pointer() : value_any(), whole(v.object)};
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
+
+TypeOf type_of_result(const CFunction *f) { return (TypeOf){f->specs.base, f->specs.structure, f->pointers}; }
+
+typedef VEC(Value) Values;
+typedef VEC(Object *) Objects;
+typedef struct Known { /* a call that changes nothing but its result */
+    Values inputs;     /* the arguments, and what they point to, transitively */
+    Values result;
+    int lost;
+} Known;
+typedef struct KnownCalls {
+    Known at[KNOWN_MAX];
+    int n;
+} KnownCalls;
+
+static void add_cells(Values *all, Objects *objects, Object *o)
+{
+    for (int i = 0; i < o->n; i++) {
+        const Value v = place_read((Place){o, i, 1, 1});
+        vec_push(all, v);
+        if (v.to.of)
+            vec_add(objects, v.to.of);
+    }
+}
+
+/* After the arguments have been bound. */
+static Values inputs_of(const CFunction *f)
+{
+    Values all = {0};
+    Objects objects = {0};
+    EACH_OF (p, f->parameters)
+        if (object_of(p))
+            add_cells(&all, &objects, object_of(p));
+    for (int i = 0; i < objects.n; i++)
+        add_cells(&all, &objects, objects.at[i]);
+    vec_free(&objects);
+    return all;
+}
+
+static bool are_same(const Values *a, const Values *b)
+{
+    for (int i = 0; i < a->n && a->n == b->n; i++)
+        if (!value_is_same(&a->at[i], &b->at[i]))
+            return false;
+    return a->n == b->n;
+}
+
+static const Known *known_call(const CFunction *f, const Values *inputs)
+{
+    for (int i = 0; f->known && i < KNOWN_MAX; i++) {
+        const Known *k = &f->known->at[i];
+        if (k->inputs.at && k->lost == objects_lost() && are_same(&k->inputs, inputs))
+            return k;
+    }
+    return NULL;
+}
+
+static void remember(CFunction *f, Values inputs)
+{
+    if (!f->known)
+        f->known = NEW(KnownCalls);
+    Known *k = &f->known->at[f->known->n++ % KNOWN_MAX];
+    vec_free(&k->inputs);
+    vec_free(&k->result);
+    *k = (Known){.inputs = inputs, .lost = objects_lost()};
+    for (int i = 0; f->result && i < f->result->n; i++)
+        vec_push(&k->result, f->result->cells[i].is);
+}
+
+/* The function's body, with its parameters bound. */
+static void run(CFunction *f, Mark m)
+{
+    Call c = {.function = f, .mark = m, .caller = trace()->call};
+    Loop *loop = trace()->loop;
+    trace()->loop = NULL;
+    trace()->call = &c;
+    execute(f->body);
+    if (trace()->live)
+        paths_add(&c.returns, m);
+    join_paths(&c.returns, m);
+    trace()->call = c.caller;
+    trace()->loop = loop;
+}
+
+/* e: the call; NULL: by the caller of a public function. */
+static Value call(CFunction *f, const Value *arguments, const Syntax *e)
+{
+    const Mark m = mark();
+    const TypeOf t = type_of_result(f);
+    const int n = cells_of_type(t), lost = objects_lost();
+    if (!f->result && n)
+        f->result = object_new(n);
+    EACH_OF (p, f->parameters) {
+        TypeOf to = type_of_element(p);
+        to.pointers += p->dims.n > 0;
+        declare(p, NULL);
+        if (e)
+            store(whole(object_of(p)), arguments[p->index], to, e->kid.at[p->index + 1]);
+        else
+            place_write(whole(object_of(p)), value_in(p->value));
+    }
+    Values inputs = inputs_of(f);
+    const Known *k = known_call(f, &inputs);
+    for (int i = 0; k && i < k->result.n; i++)
+        place_write((Place){f->result, i, 1, 1}, k->result.at[i]);
+    if (!k)
+        run(f, m);
+    forget(m);
+    if (!k && trace()->live && inputs.n && lost == objects_lost() && changes_only(m, f->result))
+        remember(f, inputs);
+    else
+        vec_free(&inputs);
+    if (t.structure && !t.pointers)
+        return (Value){value_any(), whole(f->result)};
+    return f->result ? place_read(whole(f->result)) : value_unknown();
+}
+
+static Value eval_call(Syntax *e)
+{
+    enum { ARGUMENTS_MAX = 64 };
+    Value arguments[ARGUMENTS_MAX];
+    const TopItem *item = e->kid.at[0]->item;
+    CFunction *f = item ? item->function : NULL;
+    const bool follows = f && f->has_body && f->body && f->parameters.n == e->kid.n - 1 && e->kid.n <= ARGUMENTS_MAX;
+    for (int i = 1; i < e->kid.n; i++) {
+        const Value v = eval(e->kid.at[i]);
+        if (follows)
+            arguments[i - 1] = v;
+        else
+            object_lose(v.to.of);
+    }
+    if (f && f->has_body && !follows)
+        trace()->gives_up = true;
+    return follows && trace()->live ? call(f, arguments, e) : value_unknown();
+}
+
+static void record(Syntax *e, const ValueSet *v)
+{
+    if (!e->seen)
+        e->seen = NEW_COPY(*v);
+    else if (!value_is_equal(e->seen, v))
+        *e->seen = value_join(*e->seen, *v);
+}
+
+static Value eval_kind(Syntax *e)
+{
+    switch (e->kind) {
+    case NAME:
+        if (!e->var)
+            return value_in(value_anywhere(e));
+        return eval_place(e);
+    case MEMBER:
+    case INDEX: return eval_place(e);
+    case UNARY: return !strcmp(e->s, "*") ? eval_place(e) : eval_unary(e);
+    case POSTFIX: {
+        Value new;
+        return change(e->kid.at[0], e->s, value_in(value_is(1)), NULL, &new);
+    }
+    case BINARY: return eval_binary(e);
+    case COND: return eval_cond(e);
+    case COMMA: eval(e->kid.at[0]); return eval(e->kid.at[1]);
+    case CALL: return eval_call(e);
+    case CAST: {
+        const TypeOf from = type_of(e->kid.at[0]);
+        const Value v = eval(e->kid.at[0]);
+        return as_type(v, type_of(e), from);
+    }
+    case COMPOUND: return eval_compound(e);
+    case ASSIGN: return eval_assign(e);
+    default: return value_in(value_anywhere(e));
+    }
+}
+
+Value eval(Syntax *e)
+{
+    if (++trace()->steps > STEPS_MAX)
+        trace()->gives_up = true;
+    if (trace()->gives_up)
+        trace()->live = false;
+    if (!trace()->live)
+        return value_unknown();
+    const Value v = eval_kind(e);
+    if (trace()->live)
+        record(e, &v.v);
+    return v;
+}
+
+bool trace_file(void)
+{
+    EACH_OF (f, file()->reached) {
+        if (!f->is_public)
+            continue;
+        trace()->live = true;
+        call(f, NULL, NULL);
+    }
+    return !trace()->gives_up;
+}

@@ -1,0 +1,97 @@
+"""Compiles the networks of networks.py for --target plain, runs the C on inputs of every kind, and finds with gcov the lines that no run
+executes: coverage.py ONNXCC FOLDER [NETWORK...]. Prints those that UNREACHED does not explain, then "coverage: N passed, N failed"."""
+import ctypes
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+import numpy as np
+import onnx
+
+import networks
+from run import SPECIAL, shell
+
+RUNS = 60       # of each network
+# Lines that no caller can have executed: (pattern of the line, reason).
+UNREACHED = []
+# libgcov's function is local to each shared library.
+DUMP = "void __gcov_dump(void);\nvoid m_dump(void);\nvoid m_dump(void) { __gcov_dump(); }\n"
+
+
+def floats(random, shape, seed):
+    """Random numbers of a magnitude that depends on the seed; in two of three cases with special ones, some or all of them."""
+    x = (random.standard_normal(shape) * 10.0 ** random.integers(-3, 4)).astype(np.float32).reshape(-1)
+    if seed % 3 == 1:
+        x[random.integers(x.size, size=1 + x.size // 4)] = random.choice(SPECIAL)
+    elif seed % 3 == 2:
+        x[:] = random.choice(SPECIAL, x.size) if seed % 2 else random.choice(SPECIAL)
+    return x.reshape(shape)
+
+
+def inputs(model, seed):
+    random = np.random.default_rng(seed)
+    for v in model.graph.input:
+        shape = [d.dim_value or 6 for d in v.type.tensor_type.shape.dim]
+        kind = v.type.tensor_type.elem_type
+        if kind == onnx.TensorProto.FLOAT:
+            yield floats(random, shape, seed)
+        elif kind == onnx.TensorProto.INT64:
+            yield np.array(random.integers(-2, 8, shape), np.int64)
+        else:
+            yield np.array(random.integers(0, 2 if kind == onnx.TensorProto.BOOL else 256, shape), np.uint8)
+
+
+def execute(library, model, header):
+    """All runs; outputs are discarded."""
+    m = ctypes.CDLL(str(library))
+    size = max(int(n) for n in re.findall(r"_SIZE (\d+)", header))
+    for seed in range(RUNS):
+        given = [np.ascontiguousarray(x) for x in inputs(model, seed)]
+        pointers = [x.ctypes.data_as(ctypes.c_void_p) for x in (*given, np.zeros(size, np.float64))]
+        if "struct m_sizes *" in header:
+            pointers.append((ctypes.c_int64 * 3)(*[seed % 9 - 1] * 3))
+        m.m_run(*pointers)
+    for status in range(6):
+        m.m_status(status)
+    m.m_dump()
+
+
+def unexecuted(onnxcc, folder, name):
+    """The lines of a network's C that no run executes, and how many lines there are; (line's number, text)."""
+    folder = folder / name
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("*.gc*"):
+        old.unlink()
+    model, c, library = folder.parent / f"{name}.onnx", folder / "m.c", folder / "m.so"
+    shell(onnxcc, model, "-o", c, "--prefix", "m", "--target", "plain", *networks.OPTIONS.get(name, []))
+    (folder / "dump.c").write_text(DUMP)
+    for file in ("m", "dump"):
+        shell("gcc", "-std=c99", "-O0", "--coverage", "-fPIC", "-c", folder / f"{file}.c", "-o", folder / f"{file}.o")
+    shell("gcc", "--coverage", "-shared", "-o", library, folder / "m.o", folder / "dump.o")
+    execute(library, onnx.load(model), (folder / "m.h").read_text())
+    report = json.loads(shell("gcov", "--json-format", "--stdout", "--branch-probabilities", folder / "m.o").splitlines()[0])
+    lines = [line for file in report["files"] if file["file"].endswith("m.c") for line in file["lines"]]
+    text = c.read_text().split("\n")
+    branches = [b["count"] for line in lines for b in line["branches"]]
+    missed = sorted({line["line_number"] for line in lines if not line["count"]})
+    return [(n, text[n - 1].strip()) for n in missed], len(lines), branches.count(0), len(branches)
+
+
+def main(onnxcc, folder, *names):
+    folder = pathlib.Path(folder).resolve()
+    networks.write(folder)
+    passed = failed = 0
+    for name in names or sorted(f.stem for f in folder.glob("*.onnx")):
+        missed, lines, dead, branches = unexecuted(pathlib.Path(onnxcc).resolve(), folder, name)
+        wrong = [(n, line) for n, line in missed if not any(re.search(pattern, line) for pattern, _ in UNREACHED)]
+        passed, failed = passed + (not wrong), failed + bool(wrong)
+        for n, line in wrong:
+            print(f"{folder / name}/m.c:{n}: no run executes: {line}")
+        print(f"{name}: {len(missed)} of {lines} lines, {dead} of {branches} branches are not executed")
+    print(f"coverage: {passed} passed, {failed} failed")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
