@@ -7,7 +7,6 @@
 #include "plain/syntax.h"
 
 typedef struct Analysis {
-    bool is_traced;
     bool changed, records, absent_is_any; /* absent_is_any: a variable without a recorded value may have any */
     bool read_only;                       /* the value being computed initialises a pointer to const */
     CFunction *function;
@@ -329,7 +328,7 @@ static ValueSet eval_cast(Syntax *e)
 {
     const TypeOf from = type_of(e->kid.at[0]);
     const ValueSet v = eval(e->kid.at[0]);
-    if (from.structure && from.pointers && e->type.structure != from.structure)
+    if (from.structure && from.pointers && e->type.structure != from.structure && !is_mention(e))
         escape_struct(from.structure);
     if (e->pointers)
         return from.pointers ? v : value_any();
@@ -558,8 +557,6 @@ void analyse(void)
     analysis()->absent_is_any = true;
     execute_all();
     analysis()->records = false;
-    analysis()->is_traced = trace_file();
 }
 
 ValueSet value_anywhere(Syntax *e) { return eval(e); }
-ValueSet value_of(Syntax *e) { return analysis()->is_traced && e->seen ? *e->seen : eval(e); }

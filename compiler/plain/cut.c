@@ -5,7 +5,7 @@
 #include "plain/syntax.h"
 
 static Syntax *cut_expression(Syntax *e);
-static bool is_mention(const Syntax *e);
+static bool is_kept_mention(const Syntax *e);
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
@@ -219,7 +219,7 @@ static Syntax *cut_expression(Syntax *e)
         e->kid.at[0] = cut_value(e->kid.at[0], &e->type, e->pointers, e->dims.n);
         return e;
     }
-    if (e->kind == ELEMENT_IS || e->kind == SIZEOF || is_mention(e))
+    if (e->kind == ELEMENT_IS || e->kind == SIZEOF || is_kept_mention(e))
         return e;
     const bool target = e->kind == ASSIGN || e->kind == POSTFIX ||
                         (e->kind == UNARY && strchr("+-&", e->s[0]) && e->s[1] == e->s[0]) ||
@@ -446,11 +446,10 @@ static Syntax *cut_while(Syntax *n)
     return n;
 }
 
-/* Is e (void)x, where x is a parameter of a public function? It stays even if nothing else uses x. */
-static bool is_mention(const Syntax *e)
+/* A (void)x stays where x is a parameter of a public function, even if nothing else uses it. */
+static bool is_kept_mention(const Syntax *e)
 {
-    const Var *v = e->kind == CAST
-    &&e->kid.at[0]->kind == NAME ? e->kid.at[0]->var : NULL;
+    const Var *v = is_mention(e) ? e->kid.at[0]->var : NULL;
     return v && v->is_parameter && v->function->is_public;
 }
 
@@ -479,7 +478,7 @@ static Syntax *cut_statement(Syntax *n)
             n->kid.at[0] = cut_value(n->kid.at[0], &n->var->specs, n->var->pointers, n->var->dims.n);
         return n;
     case EVALUATE:
-        if (!n->kid.n || (is_pure(n->kid.at[0]) && !is_mention(n->kid.at[0])))
+        if (!n->kid.n || (is_pure(n->kid.at[0]) && !is_kept_mention(n->kid.at[0])))
             return NULL;
         n->kid.at[0] = cut_expression(n->kid.at[0]);
         return is_itself(n->kid.at[0]) ? NULL : n;

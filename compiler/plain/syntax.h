@@ -201,6 +201,7 @@ TypeOf type_of(const Syntax *e);
 Var *field_of(const Syntax *e);          /* a MEMBER */
 bool is_followed_type(const char *base); /* a signed integer, whose values are followed */
 bool is_followed(const Var *v);          /* a pointer, too */
+bool is_mention(const Syntax *e);        /* (void)x */
 bool is_pure(const Syntax *e);           /* can e be left out? */
 bool function_is_pure(CFunction *f);
 void each_node(Syntax *n, void (*visit)(Syntax *, void *), void *arg); /* n and all below, n first */
@@ -213,7 +214,7 @@ ValueSet computed(const Syntax *e, ValueSet a, ValueSet b); /* e: a BINARY of op
 ValueSet converted(ValueSet v, const char *to, const char *from);
 bool label_may_be(const Syntax *n, Syntax *label, ValueSet v); /* can v be at the label of the SWITCH n? */
 bool has_other(const Syntax *n, ValueSet v);                   /* has v a value for which the SWITCH n has no case? */
-bool trace_file(void);
+void trace_file(void);                                         /* after analyse() */
 void cut(void);
 void sweep(void);
 void find_used(void);

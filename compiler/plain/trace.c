@@ -1,11 +1,9 @@
 /* trace.c - executes conditions, expressions and calls on sets of values. */
 #include "plain/trace.h"
 
-SHARED_PART_IS(Trace, trace);
-
 /* ---- conditions -------------------------------------------------------------------------------------------------- */
 
-/* The integer or pointer e is known to be in [lo, hi], and not to be `not` unless that is outside. */
+/* The integer or pointer e is in [lo, hi] from here on. */
 static void bound(Syntax *e, int64_t lo, int64_t hi)
 {
     int64_t by;
@@ -22,7 +20,7 @@ static void bound(Syntax *e, int64_t lo, int64_t hi)
     const Place p = place_of(e);
     if (!p.of || p.count != 1 || p.of->is_lost)
         return;
-    Value v = place_read(p);
+    Content v = place_read(p);
     if (value_clamp(&v.v, lo, hi))
         place_write(p, v);
     else
@@ -109,13 +107,16 @@ void assume(Syntax *e, bool is)
 
 /* ---- expressions ------------------------------------------------------------------------------------------------- */
 
-static Value truth_of(int truth) { return value_in(truth < 0 ? value_join(value_is(0), value_is(1)) : value_is(truth)); }
+static Content truth_of(int truth)
+{
+    return value_in(truth < 0 ? value_join(value_is(0), value_is(1)) : value_is(truth));
+}
 
 /* e if the truth of c is `is`, which is not known; what c excludes is known only there. */
-static Value eval_if(Syntax *c, bool is, Syntax *e, Paths *paths, Mark m)
+static Content eval_if(Syntax *c, bool is, Syntax *e, Paths *paths, Mark m)
 {
     assume(c, is);
-    const Value v = trace()->live ? eval(e) : value_in((ValueSet){.kind = VALUE_NONE});
+    const Content v = trace()->live ? eval(e) : value_in((ValueSet){.kind = VALUE_NONE});
     if (trace()->live)
         paths_add(paths, m);
     undo(m);
@@ -132,7 +133,7 @@ void join_paths(Paths *paths, Mark m)
         undo(m);
 }
 
-static Value eval_logical(Syntax *e, bool both)
+static Content eval_logical(Syntax *e, bool both)
 {
     const ValueSet a = eval(e->kid.at[0]).v;
     const int left = value_truth(&a);
@@ -150,7 +151,7 @@ static Value eval_logical(Syntax *e, bool both)
     return b.kind == VALUE_NONE || value_truth(&b) == !both ? truth_of(!both) : truth_of(-1);
 }
 
-static Value eval_cond(Syntax *e)
+static Content eval_cond(Syntax *e)
 {
     const ValueSet c = eval(e->kid.at[0]).v;
     const int truth = value_truth(&c);
@@ -158,23 +159,23 @@ static Value eval_cond(Syntax *e)
         return eval(e->kid.at[truth ? 1 : 2]);
     Paths paths = {0};
     const Mark m = mark();
-    const Value a = eval_if(e->kid.at[0], true, e->kid.at[1], &paths, m);
-    const Value b = eval_if(e->kid.at[0], false, e->kid.at[2], &paths, m);
+    const Content a = eval_if(e->kid.at[0], true, e->kid.at[1], &paths, m);
+    const Content b = eval_if(e->kid.at[0], false, e->kid.at[2], &paths, m);
     join_paths(&paths, m);
     return value_of_either(a, b);
 }
 
-static Value eval_binary(Syntax *e)
+static Content eval_binary(Syntax *e)
 {
     if (!strcmp(e->s, "&&") || !strcmp(e->s, "||"))
         return eval_logical(e, e->s[0] == '&');
-    const Value a = eval(e->kid.at[0]), b = eval(e->kid.at[1]);
-    Value r = value_in(computed(e, a.v, b.v));
+    const Content a = eval(e->kid.at[0]), b = eval(e->kid.at[1]);
+    Content r = value_in(computed(e, a.v, b.v));
     TypeOf t = type_of(e);
     if (!t.pointers)
         return r;
     const bool left = type_of(e->kid.at[0]).pointers > 0;
-    const Value *pointer = left ? &a : &b;
+    const Content *pointer = left ? &a : &b;
     const ValueSet by = left ? b.v : a.v;
     t.pointers--;
     if (rank(e->kid.at[left ? 0 : 1]) > 1)
@@ -185,15 +186,15 @@ static Value eval_binary(Syntax *e)
 }
 
 /* e op= by, or e++; the old value. */
-static Value change(Syntax *e, const char *op, Value by, const Syntax *from, Value *new)
+static Content change(Syntax *e, const char *op, Content by, const Syntax *from, Content *new)
 {
     const Place p = place_of(e);
     TypeOf t = type_of(e);
-    const Value old = p.of && !p.of->is_lost ? place_read(p) : value_unknown();
+    const Content old = p.of && !p.of->is_lost ? place_read(p) : value_unknown();
     *new = value_unknown();
     if (t.pointers) {
         t.pointers--;
-        *new = (Value){old.v, moved(old.to, op[0] == '-' ? value_unary("-", by.v) : by.v, cells_of_type(t))};
+        *new = (Content){old.v, moved(old.to, op[0] == '-' ? value_unary("-", by.v) : by.v, cells_of_type(t))};
     } else if (is_followed_type(t.base)) {
         const TypeOf b = from ? type_of(from) : (TypeOf){.base = "int"};
         const char binary[] = {op[0], op[0] == '<' || op[0] == '>' ? op[0] : '\0', '\0'};
@@ -204,25 +205,25 @@ static Value change(Syntax *e, const char *op, Value by, const Syntax *from, Val
     return old;
 }
 
-static Value eval_unary(Syntax *e)
+static Content eval_unary(Syntax *e)
 {
-    Value new;
+    Content new;
     if (!strcmp(e->s, "&")) {
         if (e->kid.at[0]->kind == NAME && !e->kid.at[0]->var)
             return value_in(value_pointer());
-        return (Value){value_pointer(), place_of(e->kid.at[0])};
+        return (Content){value_pointer(), place_of(e->kid.at[0])};
     }
     if (e->s[1] && e->s[1] == e->s[0]) {
         change(e->kid.at[0], e->s, value_in(value_is(1)), NULL, &new);
         return new;
     }
-    const Value v = eval(e->kid.at[0]);
+    const Content v = eval(e->kid.at[0]);
     return value_in(value_unary(e->s, v.v));
 }
 
-static Value eval_assign(Syntax *e)
+static Content eval_assign(Syntax *e)
 {
-    Value v = eval(e->kid.at[1]), new;
+    Content v = eval(e->kid.at[1]), new;
     if (e->s[0] != '=') {
         change(e->kid.at[0], e->s, v, e->kid.at[1], &new);
         return new;
@@ -232,36 +233,36 @@ static Value eval_assign(Syntax *e)
     return to.pointers || to.structure ? v : as_type(v, to, type_of(e->kid.at[1]));
 }
 
-static Value eval_place(Syntax *e)
+static Content eval_place(Syntax *e)
 {
     const Place p = place_of(e);
     const TypeOf t = type_of(e);
     if (rank(e) > 0)
-        return (Value){value_pointer(), p};
+        return (Content){value_pointer(), p};
     if (t.structure && !t.pointers)
-        return (Value){value_any(), p};
+        return (Content){value_any(), p};
     if (p.of && !p.of->is_lost)
         return t.pointers || is_followed_type(t.base) ? place_read(p) : value_unknown();
     return value_in(value_anywhere(e));
 }
 
-static Value eval_compound(Syntax *e)
+static Content eval_compound(Syntax *e)
 {
     Var v = {.specs = e->type, .pointers = e->pointers, .dims = e->dims, .object = e->object};
     declare(&v, e->kid.at[0]);
     e->object = v.object;
-    return (Value){e->dims.n || e->pointers ? value_pointer() : value_any(), whole(v.object)};
+    return (Content){e->dims.n || e->pointers ? value_pointer() : value_any(), whole(v.object)};
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 
 TypeOf type_of_result(const CFunction *f) { return (TypeOf){f->specs.base, f->specs.structure, f->pointers}; }
 
-typedef VEC(Value) Values;
+typedef VEC(Content) Contents;
 typedef VEC(Object *) Objects;
 typedef struct Known { /* a call that changes nothing but its result */
-    Values inputs;     /* the arguments, and what they point to, transitively */
-    Values result;
+    Contents inputs;   /* the arguments, and what they point to, transitively */
+    Contents result;
     int lost;
 } Known;
 typedef struct KnownCalls {
@@ -269,10 +270,10 @@ typedef struct KnownCalls {
     int n;
 } KnownCalls;
 
-static void add_cells(Values *all, Objects *objects, Object *o)
+static void add_cells(Contents *all, Objects *objects, Object *o)
 {
     for (int i = 0; i < o->n; i++) {
-        const Value v = place_read((Place){o, i, 1, 1});
+        const Content v = place_read((Place){o, i, 1, 1});
         vec_push(all, v);
         if (v.to.of)
             vec_add(objects, v.to.of);
@@ -280,9 +281,9 @@ static void add_cells(Values *all, Objects *objects, Object *o)
 }
 
 /* After the arguments have been bound. */
-static Values inputs_of(const CFunction *f)
+static Contents inputs_of(const CFunction *f)
 {
-    Values all = {0};
+    Contents all = {0};
     Objects objects = {0};
     EACH_OF (p, f->parameters)
         if (object_of(p))
@@ -293,7 +294,7 @@ static Values inputs_of(const CFunction *f)
     return all;
 }
 
-static bool are_same(const Values *a, const Values *b)
+static bool are_same(const Contents *a, const Contents *b)
 {
     for (int i = 0; i < a->n && a->n == b->n; i++)
         if (!value_is_same(&a->at[i], &b->at[i]))
@@ -301,7 +302,7 @@ static bool are_same(const Values *a, const Values *b)
     return a->n == b->n;
 }
 
-static const Known *known_call(const CFunction *f, const Values *inputs)
+static const Known *known_call(const CFunction *f, const Contents *inputs)
 {
     for (int i = 0; f->known && i < KNOWN_MAX; i++) {
         const Known *k = &f->known->at[i];
@@ -311,7 +312,7 @@ static const Known *known_call(const CFunction *f, const Values *inputs)
     return NULL;
 }
 
-static void remember(CFunction *f, Values inputs)
+static void remember(CFunction *f, Contents inputs)
 {
     if (!f->known)
         f->known = NEW(KnownCalls);
@@ -326,11 +327,11 @@ static void remember(CFunction *f, Values inputs)
 /* The function's body, with its parameters bound. */
 static void run(CFunction *f, Mark m)
 {
-    Call c = {.function = f, .mark = m, .caller = trace()->call};
-    Loop *loop = trace()->loop;
+    Activation c = {.function = f, .mark = m, .caller = trace()->call};
+    Enclosing *loop = trace()->loop;
     trace()->loop = NULL;
     trace()->call = &c;
-    execute(f->body);
+    trace()->execute(f->body);
     if (trace()->live)
         paths_add(&c.returns, m);
     join_paths(&c.returns, m);
@@ -338,8 +339,7 @@ static void run(CFunction *f, Mark m)
     trace()->loop = loop;
 }
 
-/* e: the call; NULL: by the caller of a public function. */
-static Value call(CFunction *f, const Value *arguments, const Syntax *e)
+Content call(CFunction *f, const Content *arguments, const Syntax *e)
 {
     const Mark m = mark();
     const TypeOf t = type_of_result(f);
@@ -355,7 +355,7 @@ static Value call(CFunction *f, const Value *arguments, const Syntax *e)
         else
             place_write(whole(object_of(p)), value_in(p->value));
     }
-    Values inputs = inputs_of(f);
+    Contents inputs = inputs_of(f);
     const Known *k = known_call(f, &inputs);
     for (int i = 0; k && i < k->result.n; i++)
         place_write((Place){f->result, i, 1, 1}, k->result.at[i]);
@@ -367,19 +367,19 @@ static Value call(CFunction *f, const Value *arguments, const Syntax *e)
     else
         vec_free(&inputs);
     if (t.structure && !t.pointers)
-        return (Value){value_any(), whole(f->result)};
+        return (Content){value_any(), whole(f->result)};
     return f->result ? place_read(whole(f->result)) : value_unknown();
 }
 
-static Value eval_call(Syntax *e)
+static Content eval_call(Syntax *e)
 {
     enum { ARGUMENTS_MAX = 64 };
-    Value arguments[ARGUMENTS_MAX];
+    Content arguments[ARGUMENTS_MAX];
     const TopItem *item = e->kid.at[0]->item;
     CFunction *f = item ? item->function : NULL;
     const bool follows = f && f->has_body && f->body && f->parameters.n == e->kid.n - 1 && e->kid.n <= ARGUMENTS_MAX;
     for (int i = 1; i < e->kid.n; i++) {
-        const Value v = eval(e->kid.at[i]);
+        const Content v = eval(e->kid.at[i]);
         if (follows)
             arguments[i - 1] = v;
         else
@@ -398,7 +398,7 @@ static void record(Syntax *e, const ValueSet *v)
         *e->seen = value_join(*e->seen, *v);
 }
 
-static Value eval_kind(Syntax *e)
+static Content eval_kind(Syntax *e)
 {
     switch (e->kind) {
     case NAME:
@@ -409,7 +409,7 @@ static Value eval_kind(Syntax *e)
     case INDEX: return eval_place(e);
     case UNARY: return !strcmp(e->s, "*") ? eval_place(e) : eval_unary(e);
     case POSTFIX: {
-        Value new;
+        Content new;
         return change(e->kid.at[0], e->s, value_in(value_is(1)), NULL, &new);
     }
     case BINARY: return eval_binary(e);
@@ -417,8 +417,10 @@ static Value eval_kind(Syntax *e)
     case COMMA: eval(e->kid.at[0]); return eval(e->kid.at[1]);
     case CALL: return eval_call(e);
     case CAST: {
+        if (is_mention(e))
+            return value_unknown();
         const TypeOf from = type_of(e->kid.at[0]);
-        const Value v = eval(e->kid.at[0]);
+        const Content v = eval(e->kid.at[0]);
         return as_type(v, type_of(e), from);
     }
     case COMPOUND: return eval_compound(e);
@@ -427,7 +429,7 @@ static Value eval_kind(Syntax *e)
     }
 }
 
-Value eval(Syntax *e)
+Content eval(Syntax *e)
 {
     if (++trace()->steps > STEPS_MAX)
         trace()->gives_up = true;
@@ -435,19 +437,10 @@ Value eval(Syntax *e)
         trace()->live = false;
     if (!trace()->live)
         return value_unknown();
-    const Value v = eval_kind(e);
+    const Content v = eval_kind(e);
     if (trace()->live)
         record(e, &v.v);
     return v;
 }
 
-bool trace_file(void)
-{
-    EACH_OF (f, file()->reached) {
-        if (!f->is_public)
-            continue;
-        trace()->live = true;
-        call(f, NULL, NULL);
-    }
-    return !trace()->gives_up;
-}
+ValueSet value_of(Syntax *e) { return trace()->is_done && e->seen ? *e->seen : value_anywhere(e); }

@@ -1,6 +1,8 @@
 /* trace_loop.c - executes loops and statements on sets of values. */
 #include "plain/trace.h"
 
+static void execute(Syntax *n);
+
 /* ---- loops ------------------------------------------------------------------------------------------------------- */
 
 typedef struct Counter { /* of a loop: the variable goes from `from` in steps of `by` to `end`, where the loop ends */
@@ -23,8 +25,10 @@ static int64_t increase(Syntax *e, const Var *v)
 {
     int64_t by;
     if (e->kind == COMMA) {
-        const int64_t a = increase(e->kid.at[0], v), b = increase(e->kid.at[1], v);
-        return a && b ? 0 : a + b;
+        const int first = increase(e->kid.at[0], v) > 0;
+        Counter other = {.var = (Var *)(uintptr_t)v};
+        each_node(e->kid.at[first], find_change, &other);
+        return other.var ? increase(e->kid.at[!first], v) : 0;
     }
     if (e->kid.n == 0 || e->kid.at[0]->kind != NAME || e->kid.at[0]->var != v)
         return 0;
@@ -84,7 +88,7 @@ static ValueSet counted(const Counter *c)
     return all;
 }
 
-static void iterate(Loop *l, Syntax *body, Syntax *step)
+static void iterate(Enclosing *l, Syntax *body, Syntax *step)
 {
     l->iteration = mark();
     execute(body);
@@ -104,7 +108,7 @@ static int truth_of_condition(Syntax *condition)
 }
 
 /* One iteration, from the state that is joined with that at its end; is the former then another one? */
-static bool iterate_any(Loop *l, const Counter *c, Syntax *condition, Syntax *body, Syntax *step, int round)
+static bool iterate_any(Enclosing *l, const Counter *c, Syntax *condition, Syntax *body, Syntax *step, int round)
 {
     const Mark head = mark();
     const int lost = objects_lost();
@@ -125,7 +129,7 @@ static bool iterate_any(Loop *l, const Counter *c, Syntax *condition, Syntax *bo
 }
 
 /* All iterations at once; false: nothing is executed, as they change more than the counter, and `only` asks for that. */
-static bool execute_any(Loop *l, Counter c, Syntax *condition, Syntax *body, Syntax *step, bool only)
+static bool execute_any(Enclosing *l, Counter c, Syntax *condition, Syntax *body, Syntax *step, bool only)
 {
     const Mark m = mark();
     const int breaks = l->breaks.n;
@@ -158,27 +162,40 @@ static bool execute_any(Loop *l, Counter c, Syntax *condition, Syntax *body, Syn
     return true;
 }
 
+static bool can_unroll(int64_t iterations)
+{
+    return iterations <= UNROLLED_MAX && trace()->steps < STEPS_PRECISE && iterations * trace()->nested <= NESTED_MAX;
+}
+
+/* Iterations one by one while it is known that there is one; then all others at once. */
+static void execute_each(Enclosing *l, Syntax *condition, Syntax *body, Syntax *step)
+{
+    const int nested = trace()->nested;
+    for (int i = 1; trace()->live; i++) {
+        const int truth = truth_of_condition(condition);
+        if (!truth)
+            break;
+        trace()->nested = nested;
+        if (truth < 0 || !can_unroll(i)) {
+            execute_any(l, (Counter){0}, condition, body, step, false);
+            break;
+        }
+        trace()->nested = nested * i;
+        iterate(l, body, step);
+        forget(l->mark);
+    }
+    trace()->nested = nested;
+}
+
 static void execute_loop(Syntax *condition, Syntax *body, Syntax *step, bool is_do)
 {
-    Loop l = {.mark = mark(), .around = trace()->loop};
+    Enclosing l = {.mark = mark(), .around = trace()->loop};
     trace()->loop = &l;
     if (is_do)
         iterate(&l, body, step);
     const Counter c = trace()->live ? counter_of(condition, body, step) : (Counter){0};
-    const bool few = c.iterations <= UNROLLED_MAX && trace()->steps < STEPS_PRECISE;
-    bool done = c.var && c.iterations && execute_any(&l, c, condition, body, step, few);
-    for (int i = 0; trace()->live && !done; i++) {
-        const int truth = truth_of_condition(condition);
-        if (!truth)
-            break;
-        done = truth < 0 || i == UNROLLED_MAX || trace()->steps > STEPS_PRECISE;
-        if (done)
-            execute_any(&l, (Counter){0}, condition, body, step, false);
-        else {
-            iterate(&l, body, step);
-            forget(l.mark);
-        }
-    }
+    if (!c.var || !c.iterations || !execute_any(&l, c, condition, body, step, can_unroll(c.iterations)))
+        execute_each(&l, condition, body, step);
     trace()->loop = l.around;
     if (trace()->live)
         paths_add(&l.breaks, l.mark);
@@ -214,7 +231,7 @@ static void execute_if(Syntax *n)
 static void execute_switch(Syntax *n)
 {
     const ValueSet v = eval(n->kid.at[0]).v;
-    Loop l = {.mark = mark(), .is_switch = true, .around = trace()->loop};
+    Enclosing l = {.mark = mark(), .is_switch = true, .around = trace()->loop};
     trace()->loop = &l;
     trace()->live = false;
     bool has_default = false;
@@ -240,7 +257,7 @@ static void execute_switch(Syntax *n)
 
 static void execute_jump(const Syntax *n)
 {
-    Loop *l = trace()->loop;
+    Enclosing *l = trace()->loop;
     while (n->kind == CONTINUE && l->is_switch)
         l = l->around;
     if (n->kind == BREAK)
@@ -252,9 +269,9 @@ static void execute_jump(const Syntax *n)
 
 static void execute_return(const Syntax *n)
 {
-    Call *c = trace()->call;
+    Activation *c = trace()->call;
     if (n->kid.at[0]) {
-        const Value v = eval(n->kid.at[0]);
+        const Content v = eval(n->kid.at[0]);
         if (trace()->live)
             store(whole(c->function->result), v, type_of_result(c->function), n->kid.at[0]);
     }
@@ -263,7 +280,7 @@ static void execute_return(const Syntax *n)
     trace()->live = false;
 }
 
-void execute(Syntax *n)
+static void execute(Syntax *n)
 {
     if (!trace()->live)
         return;
@@ -291,4 +308,17 @@ void execute(Syntax *n)
     case ENUM: break;
     default: eval(n); /* in the first part of a for */
     }
+}
+
+void trace_file(void)
+{
+    *trace() = (Trace){.eval = eval, .execute = execute};
+    EACH_OF (f, file()->reached) {
+        if (!f->is_public)
+            continue;
+        trace()->live = true;
+        trace()->nested = 1;
+        call(f, NULL, NULL);
+    }
+    trace()->is_done = !trace()->gives_up;
 }

@@ -1,6 +1,8 @@
 /* trace_place.c - where values are; conversions and initialisers. */
 #include "plain/trace.h"
 
+SHARED_PART_IS(Trace, trace);
+
 static void initialise(Place p, const Var *v, int indices, Syntax *value);
 
 /* ---- places ------------------------------------------------------------------------------------------------------ */
@@ -18,7 +20,7 @@ static int cells_of(const Var *v, int indices)
     if (!v->pointers && v->specs.structure)
         n = cells_of_struct(v->specs.structure);
     for (int i = indices; i < v->dims.n && n; i++) {
-        const ValueSet size = v->dims.at[i] ? value_of(v->dims.at[i]) : value_any();
+        const ValueSet size = v->dims.at[i] ? value_anywhere(v->dims.at[i]) : value_any();
         n = value_is_single(&size, &length) && length * n <= CELLS_MAX ? n * length : 0;
     }
     return n <= CELLS_MAX ? (int)n : 0;
@@ -95,20 +97,20 @@ Place place_of(Syntax *e)
     if (e->kind == NAME)
         return e->var ? whole(object_of(e->var)) : (Place){0};
     if (e->kind == UNARY && e->s[0] == '*')
-        return rank(e->kid.at[0]) > 1 ? eval(e->kid.at[0]), (Place){0} : eval(e->kid.at[0]).to;
+        return rank(e->kid.at[0]) > 1 ? trace()->eval(e->kid.at[0]), (Place){0} : trace()->eval(e->kid.at[0]).to;
     if (e->kind == MEMBER) {
-        Place p = eval(e->kid.at[0]).to;
+        Place p = trace()->eval(e->kid.at[0]).to;
         const Var *f = field_of(e);
         if (!p.of || !cells_of(f, 0))
             return (Place){0};
         p.at += f->cell;
         return p;
     }
-    const Value array = eval(e->kid.at[0]);
-    ValueSet index = eval(e->kid.at[1]).v;
+    const Content array = trace()->eval(e->kid.at[0]);
+    ValueSet index = trace()->eval(e->kid.at[1]).v;
     const Syntax *a = e->kid.at[0];
     if ((a->kind == NAME || a->kind == MEMBER) && rank(a) && a->var->dims.at[0] && index.kind == VALUE_RANGE) {
-        const ValueSet length = value_of(a->var->dims.at[0]);
+        const ValueSet length = value_anywhere(a->var->dims.at[0]);
         value_clamp(&index, 0, length.hi - 1);
     }
     return moved(array.to, index, cells_of_element(e));
@@ -116,7 +118,7 @@ Place place_of(Syntax *e)
 
 /* ---- conversions ------------------------------------------------------------------------------------------------- */
 
-Value as_type(Value v, TypeOf to, TypeOf from)
+Content as_type(Content v, TypeOf to, TypeOf from)
 {
     const bool same = !to.base || !from.base || !strcmp(to.base, from.base);
     if (!to.pointers || !same) {
@@ -130,14 +132,14 @@ Value as_type(Value v, TypeOf to, TypeOf from)
     return v;
 }
 
-void store(Place p, Value v, TypeOf to, const Syntax *e)
+void store(Place p, Content v, TypeOf to, const Syntax *e)
 {
     if (to.pointers || !to.structure) {
         place_write(p, as_type(v, to, type_of(e)));
         return;
     }
     const int n = cells_of_struct(to.structure);
-    Value *copy = NEWS(Value, n);
+    Content *copy = NEWS(Content, n);
     for (int i = 0; i < n; i++) {
         Place from = v.to;
         from.at += i;
@@ -155,7 +157,7 @@ void store(Place p, Value v, TypeOf to, const Syntax *e)
 
 TypeOf type_of_element(const Var *v) { return (TypeOf){v->specs.base, v->specs.structure, v->pointers}; }
 
-static void set_all(Place p, int n, Value v)
+static void set_all(Place p, int n, Content v)
 {
     for (int i = 0; i < n; i++, p.at++)
         place_write(p, v);
@@ -184,7 +186,7 @@ static void initialise_array(Place p, const Var *v, int indices, Syntax *list)
     const int size = cells_of(v, indices + 1);
     EACH_OF (item, list->kid) {
         if (item->kind == ELEMENT_IS) {
-            const ValueSet index = eval(item->kid.at[0]).v;
+            const ValueSet index = trace()->eval(item->kid.at[0]).v;
             value_is_single(&index, &next);
             item = item->kid.at[1];
         }
@@ -209,7 +211,7 @@ static void initialise(Place p, const Var *v, int indices, Syntax *value)
     } else if (value->kind == LIST)
         initialise(p, v, indices, value->kid.at[0]);
     else if (!is_array && !(is_struct && value->kind == NUMBER))
-        store(p, eval(value), type_of_element(v), value);
+        store(p, trace()->eval(value), type_of_element(v), value);
     else if (n) /* {0} begins with an array or a structure */
         set_all(p, n, value->kind == NUMBER && !strcmp(value->s, "0") ? value_in(value_is(0)) : value_unknown());
 }

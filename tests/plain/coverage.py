@@ -1,5 +1,5 @@
 """Compiles the networks of networks.py for --target plain, runs the C on inputs of every kind, and finds with gcov the lines that no run
-executes: coverage.py ONNXCC FOLDER [NETWORK...]. Prints those that UNREACHED does not explain, then "coverage: N passed, N failed"."""
+executes: coverage.py ONNXCC FOLDER [NETWORK...]. Prints these, then "plain-coverage: N passed, N failed"."""
 import ctypes
 import json
 import pathlib
@@ -14,8 +14,9 @@ import networks
 from run import SPECIAL, shell
 
 RUNS = 60       # of each network
-# Lines that no caller can have executed: (pattern of the line, reason).
-UNREACHED = []
+STATUSES = 6    # m_status() takes any number; RT_BAD_WEIGHTS, the last one, is 4
+# All files that `image` decodes begin as a JPEG file, yet the compiler does not follow bytes in the arena.
+WITHOUT = {"image"}
 # libgcov's function is local to each shared library.
 DUMP = "void __gcov_dump(void);\nvoid m_dump(void);\nvoid m_dump(void) { __gcov_dump(); }\n"
 
@@ -53,13 +54,13 @@ def execute(library, model, header):
         if "struct m_sizes *" in header:
             pointers.append((ctypes.c_int64 * 3)(*[seed % 9 - 1] * 3))
         m.m_run(*pointers)
-    for status in range(6):
+    for status in range(STATUSES):
         m.m_status(status)
     m.m_dump()
 
 
 def unexecuted(onnxcc, folder, name):
-    """The lines of a network's C that no run executes, and how many lines there are; (line's number, text)."""
+    """The lines of a network's C that no run executes; the number of lines, of branches that no run takes, of branches."""
     folder = folder / name
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.gc*"):
@@ -73,24 +74,24 @@ def unexecuted(onnxcc, folder, name):
     execute(library, onnx.load(model), (folder / "m.h").read_text())
     report = json.loads(shell("gcov", "--json-format", "--stdout", "--branch-probabilities", folder / "m.o").splitlines()[0])
     lines = [line for file in report["files"] if file["file"].endswith("m.c") for line in file["lines"]]
-    text = c.read_text().split("\n")
     branches = [b["count"] for line in lines for b in line["branches"]]
-    missed = sorted({line["line_number"] for line in lines if not line["count"]})
-    return [(n, text[n - 1].strip()) for n in missed], len(lines), branches.count(0), len(branches)
+    return sorted({line["line_number"] for line in lines if not line["count"]}), len(lines), branches.count(0), len(branches)
 
 
 def main(onnxcc, folder, *names):
     folder = pathlib.Path(folder).resolve()
     networks.write(folder)
-    passed = failed = 0
-    for name in names or sorted(f.stem for f in folder.glob("*.onnx")):
-        missed, lines, dead, branches = unexecuted(pathlib.Path(onnxcc).resolve(), folder, name)
-        wrong = [(n, line) for n, line in missed if not any(re.search(pattern, line) for pattern, _ in UNREACHED)]
-        passed, failed = passed + (not wrong), failed + bool(wrong)
-        for n, line in wrong:
-            print(f"{folder / name}/m.c:{n}: no run executes: {line}")
-        print(f"{name}: {len(missed)} of {lines} lines, {dead} of {branches} branches are not executed")
-    print(f"coverage: {passed} passed, {failed} failed")
+    passed, sums = 0, [0, 0, 0]
+    names = names or sorted({f.stem for f in folder.glob("*.onnx")} - WITHOUT)
+    for name in names:
+        missed, *numbers = unexecuted(pathlib.Path(onnxcc).resolve(), folder, name)
+        text = (folder / name / "m.c").read_text().split("\n")
+        passed += not missed
+        sums = [a + b for a, b in zip(sums, numbers)]
+        for n in missed:
+            print(f"{folder / name}/m.c:{n}: no run executes: {text[n - 1].strip()}")
+    print(f"{sums[0]} lines; of {sums[2]} branches {sums[1]} are not taken")
+    print(f"plain-coverage: {passed} passed, {len(names) - passed} failed")
 
 
 if __name__ == "__main__":

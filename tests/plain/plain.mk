@@ -6,6 +6,12 @@ test-plain: setup all
 	@$(PYTHON) tests/plain/run.py $(B)/onnxcc $(B)/plain-networks $(NETWORKS)
 .PHONY: test-plain
 
+# Every line of the networks' C is executed. Parts: plain/trace, plain/trace_place, plain/trace_loop, plain/state.
+TESTS += plain-coverage
+test-plain-coverage: setup all
+	@$(PYTHON) tests/plain/coverage.py $(B)/onnxcc $(B)/plain-coverage $(NETWORKS)
+.PHONY: test-plain-coverage
+
 # One of PLAIN_EVERY official tests and of the operators' cases, others for every commit, for plain: under sanitizers, and without a
 # warning. Without those of the image formats that need libraries (README, Limits).
 TESTS += plain-suite
