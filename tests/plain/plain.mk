@@ -12,6 +12,12 @@ test-plain-coverage: setup all
 	@$(PYTHON) tests/plain/coverage.py $(B)/onnxcc $(B)/plain-coverage $(NETWORKS)
 .PHONY: test-plain-coverage
 
+# gcc -fanalyzer, clang -Weverything and cppcheck's MISRA addon have no message, but for what docs/plain.md lists.
+TESTS += plain-analysers
+test-plain-analysers: setup all
+	@$(PYTHON) tests/plain/analysers.py $(B)/onnxcc $(B)/plain-analysers docs/plain.md $(NETWORKS)
+.PHONY: test-plain-analysers
+
 # One of PLAIN_EVERY official tests and of the operators' cases, others for every commit, for plain: under sanitizers, and without a
 # warning. Without those of the image formats that need libraries (README, Limits).
 TESTS += plain-suite
