@@ -21,7 +21,7 @@ static void bound(Syntax *e, int64_t lo, int64_t hi)
     if (!p.of || p.count != 1 || p.of->is_lost)
         return;
     Content v = place_read(p);
-    if (value_clamp(&v.v, lo, hi))
+    if (value_clamp(&v.v, lo < INT32_MIN ? -VALUE_INF : lo, hi > INT32_MAX ? VALUE_INF : hi))
         place_write(p, v);
     else
         trace()->live = false;
@@ -74,6 +74,8 @@ bool is_simple(Syntax *e)
 void assume(Syntax *e, bool is)
 {
     static const char *const opposites[][2] = {{"<", ">="}, {"<=", ">"}, {"==", "!="}};
+    if (!is_pure(e))
+        return;
     if (e->kind == UNARY && e->s[0] == '!') {
         assume(e->kid.at[0], !is);
         return;
@@ -93,6 +95,8 @@ void assume(Syntax *e, bool is)
     }
     if (e->kind != BINARY || !is_ordered(e->kid.at[0]) || !is_ordered(e->kid.at[1]))
         return;
+    if (strchr("<>", e->s[0]) && (type_of(e->kid.at[0]).pointers || type_of(e->kid.at[1]).pointers))
+        return; /* pointers are followed only as far as they are NULL or not */
     for (int i = 0; i < 3; i++)
         for (int k = 0; k < 2; k++) {
             if (strcmp(e->s, opposites[i][k]) != 0)

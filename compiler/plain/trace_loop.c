@@ -20,6 +20,23 @@ static void find_change(Syntax *e, void *arg)
         c->var = NULL;
 }
 
+static void find_variable(Syntax *e, void *found)
+{
+    const bool name =
+        e->kind == NAME &&
+        (e->is_enumerator || (e->var && e->var->specs.is_const && !e->var->pointers && is_followed(e->var)));
+    *(bool *)found |= !name && e->kind != NUMBER && e->kind != BINARY && e->kind != CAST;
+}
+
+/* Is e the same in all iterations, and in the middle of one? */
+static bool is_constant(Syntax *e, int64_t *v)
+{
+    bool varies = false;
+    each_node(e, find_variable, &varies);
+    const ValueSet is = varies ? value_any() : eval(e).v;
+    return value_is_single(&is, v);
+}
+
 /* The constant by which e, a loop's step, increases the variable v; 0: something else. */
 static int64_t increase(Syntax *e, const Var *v)
 {
@@ -34,8 +51,7 @@ static int64_t increase(Syntax *e, const Var *v)
         return 0;
     if ((e->kind == POSTFIX || e->kind == UNARY) && !strcmp(e->s, "++"))
         return 1;
-    const ValueSet is = e->kind == ASSIGN && !strcmp(e->s, "+=") ? eval(e->kid.at[1]).v : value_any();
-    return value_is_single(&is, &by) && by > 0 ? by : 0;
+    return e->kind == ASSIGN && !strcmp(e->s, "+=") && is_constant(e->kid.at[1], &by) && by > 0 ? by : 0;
 }
 
 static bool find_end(Counter *c)
@@ -59,8 +75,7 @@ static Counter counter_of(Syntax *condition, Syntax *body, Syntax *step)
         return c;
     Syntax *left = condition->kid.at[0];
     if (left->kind == BINARY && left->s[0] == '+') {
-        const ValueSet plus = eval(left->kid.at[1]).v;
-        if (!value_is_single(&plus, &c.plus))
+        if (!is_constant(left->kid.at[1], &c.plus))
             return c;
         left = left->kid.at[0];
     }

@@ -34,8 +34,8 @@ test-plain-suite: setup $(B)/suite/run $(B)/suite/call-sanitized $(B)/include/on
 			END { print "plain-suite: " p + 0 " passed, " f + (n != 2) " failed"; exit f || n != 2 }'
 .PHONY: test-plain-suite
 
-# Frama-C's EVA (Debian's frama-c-base) on some of the networks: no alarm, whatever the inputs.
-PROVED ?= layer_norm if loop forest mlp mlp_int8 lstm gru transformer bounded
+# Frama-C's EVA (Debian's frama-c-base) on the networks, but for `image`: no alarm, whatever the inputs. Takes several minutes.
+PROVED ?= layer_norm if loop forest mlp mlp_int8 lstm gru transformer bounded cnn cnn_int8 ds_cnn ds_cnn_int8 resnet8 resnet8_int8
 test-proof: all
 	@$(PYTHON) tests/plain/proof.py $(B)/onnxcc $(B)/proof $(or $(NETWORKS),$(PROVED))
 .PHONY: test-proof
