@@ -154,7 +154,7 @@ typedef struct Syntax {
     SyntaxList kid;           /* a FOR has four: declaration or expression, condition, step, body; may be NULL */
     const char *before, *after;
     ValueSet *seen;        /* the values that it had in trace.c */
-    struct Object *object; /* of a COMPOUND */
+    struct Object *object; /* of a COMPOUND, or a CALL that returns a structure */
 } Syntax;
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */

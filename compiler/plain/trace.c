@@ -375,6 +375,16 @@ Content call(CFunction *f, const Content *arguments, const Syntax *e)
     return f->result ? place_read(whole(f->result)) : value_unknown();
 }
 
+/* A structure, in an object of the call e: the next call of the function has its result where this one had. */
+static Content result_at(Syntax *e, Content result, TypeOf t)
+{
+    if (!e->object)
+        e->object = object_new(cells_of_type(t));
+    object_declare(e->object);
+    store(whole(e->object), result, t, e);
+    return (Content){result.v, whole(e->object)};
+}
+
 static Content eval_call(Syntax *e)
 {
     enum { ARGUMENTS_MAX = 64 };
@@ -391,7 +401,8 @@ static Content eval_call(Syntax *e)
     }
     if (f && f->has_body && !follows)
         trace()->gives_up = true;
-    return follows && trace()->live ? call(f, arguments, e) : value_unknown();
+    const Content result = follows && trace()->live ? call(f, arguments, e) : value_unknown();
+    return result.to.of && result.to.of == f->result ? result_at(e, result, type_of_result(f)) : result;
 }
 
 static void record(Syntax *e, const ValueSet *v)

@@ -16,7 +16,7 @@ enum {
     STEPS_PRECISE = 20000000 /* then no loop is unrolled any more */
 };
 
-typedef struct Enclosing { /* or switch */
+typedef struct Enclosing { /* a loop or switch around the present point */
     Mark mark, iteration;
     Paths breaks, continues;
     bool is_switch;
@@ -35,7 +35,7 @@ typedef struct Trace {
     int nested; /* the present product of iterations that are executed one by one */
     Enclosing *loop;
     Activation *call;
-    Content (*eval)(Syntax *e); /* for the file that this one calls */
+    Content (*eval)(Syntax *e); /* for trace_place.c */
     void (*execute)(Syntax *n); /* for trace.c */
 } Trace;
 SHARED_PART(Trace, trace)
