@@ -1,11 +1,12 @@
 """Speed and memory beside other compilers to C, TensorFlow Lite Micro and ONNX Runtime: peers.py PYTHON [ONNX2C=FILE] [NAME...]. Prints
 a table in Markdown.
 
-PYTHON: that of a virtual environment with emx-onnx-cgen and tflite-micro; ONNX2C: the program onnx2c. Each model's C by onnxcc and by these is compiled by $CC with the same flags, and
-bench's host runs it all and ONNX Runtime in turns on one processor. Time: the median over the rounds of a call's time divided by ONNX
-Runtime's. Flash: text and data of the object. RAM: writable data, which for onnxcc includes the arena; for the others the peak of the
-heap is added. emx's temporaries on the stack, up to 1 KB each, are not counted. TensorFlow Lite Micro (tflm.py): flash is the model's
-file, without the interpreter; RAM is what it uses of its arena; recurrent networks are left out."""
+PYTHON: that of a virtual environment with emx-onnx-cgen and tflite-micro; ONNX2C: the program onnx2c. Each model's C by onnxcc and by
+these is compiled by $CC with the same flags, and bench's host runs it all and ONNX Runtime in turns on one processor. Time: the median
+over the rounds of a call's time divided by ONNX Runtime's. Flash: text and data of the object. RAM: writable data, which for onnxcc
+includes the arena; for the others the peak of the heap is added. emx's temporaries on the stack, up to 1 KB each, are not counted.
+TensorFlow Lite Micro (tflm.py): flash is the model's file, without the interpreter; RAM is what it uses of its arena; recurrent networks
+are left out."""
 import ctypes
 import json
 import pathlib

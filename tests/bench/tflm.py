@@ -3,9 +3,7 @@ inference's time divided by ONNX Runtime's, both on one processor in turns; "mod
 
 FOLDER has model.onnx of convolutions, dense layers, sums, means and softmax, in floats or as quantised by ONNX Runtime's QDQ form, and
 test_data_set_0. Its .tflite has the same weights, scales and layers, in TensorFlow's order NHWC. The package tflite-micro has its
-reference kernels. Results that differ from the data set's by more than 5 % of the largest are an error.
-
-Schema: https://github.com/tensorflow/tensorflow/blob/master/tensorflow/compiler/mlir/lite/schema/schema.fbs"""
+reference kernels. Results that differ from the data set's by more than 5 % of the largest are an error."""
 import json
 import os
 import pathlib
