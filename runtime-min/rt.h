@@ -8,9 +8,9 @@
 
 /* Declared before dialect.h sets gcc's options: with _FORTIFY_SOURCE, <string.h> may have defined them under other
  * options. */
-void *memcpy(void *restrict, const void *restrict, size_t);
-void *memset(void *, int, size_t);
-void *memmove(void *, const void *, size_t);
+void *memcpy(void *restrict to, const void *restrict from, size_t n);
+void *memset(void *to, int c, size_t n);
+void *memmove(void *to, const void *from, size_t n);
 
 #include "dialect.h" /* RT_ATTRIBUTE, RT_INF, ... */
 #include "types.h"   /* f32, idx, RT_OK, ... */

@@ -52,6 +52,10 @@ Assumptions assumptions_of(const Graph *g)
     Assumptions of = {0};
     Map seen = {0};
     EACH_AT (a, assumptions()->list) {
+        a->d = dim_resolve(a->d); /* bounds that were found since may prove it */
+        a->is = dim_resolve(a->is);
+        if (dim_identical(a->d, a->is))
+            continue;
         void *both = (void *)(uintptr_t)(dim_eq_expr(a->d, a->is).v + 1); /* equal expressions are the same Dim */
         if (a->n->graph != g || map_get(&seen, both))
             continue;

@@ -1,5 +1,5 @@
-/* bits.c - weights of a few bits, with a scale for every block: MatMulNBits, MatMulBnb4 and GatherBlockQuantized of
- * com.microsoft. */
+/* bits.c - weights of a few bits, with a scale for every block: MatMulNBits, MatMulFpQ4, MatMulBnb4 and
+ * GatherBlockQuantized of com.microsoft. */
 #include "bits.h"
 
 #include "ir/spatial.h"
@@ -98,6 +98,60 @@ static void matmul_nbits_expand(Node *n)
         Value *y = make(n, "MatMul", 2, in(n, 0), w);
         expand_to(n, in(n, 5) ? make(n, "Add", 2, y, in(n, 5)) : y);
     }
+}
+
+/* ---- MatMulFpQ4 -------------------------------------------------------------------------------------------------- */
+
+static Value *shifted(Node *n, Value *v, Type t, int64_t bits, const char *direction)
+{
+    v = make(n, "BitShift", 2, v, make_scalar(n, t, (double)bits));
+    attr_set_string(v->def, "direction", direction);
+    return v;
+}
+
+/* Bytes [from, to) of the last axis of v. */
+static Value *bytes(Node *n, Value *v, int64_t from, int64_t to)
+{
+    int64_t axis = -1;
+    return make(n, "Slice", 4, v, make_ints(n, 1, &from), make_ints(n, 1, &to), make_ints(n, 1, &axis));
+}
+
+static Value *byte(Node *n, Value *v, int64_t i)
+{
+    return with_int(make(n, "Gather", 2, v, make_int(n, i)), "axis", -1);
+}
+
+/* B: for each of N columns, blocks of 32 rows: the scale's 4 bytes, a zero point unless blk_quant_type is 0, 16 bytes
+ * of which each has row i in its low bits, row 16 + i in its high bits. */
+static void matmul_fpq4_expand(Node *n)
+{
+    const int64_t max = 1 << 30;
+    int64_t size[2], head = attr_int(n, "blk_quant_type") ? 5 : 4;
+    int given = in_ints(n, 2, size, 2);
+    if (given < 0)
+        return;
+    if (given != 2 || size[0] < 1 || size[0] > max || size[1] < 1 || size[1] > max) {
+        node_error(n, "B_shape must be two numbers from 1 to %lld", (long long)max);
+        return;
+    }
+    int64_t blocks = (size[0] + 31) / 32;
+    if (!require_shape(n, 1, shape_list(1, dim_mul(D(size[1] * blocks), D(head + 16)))))
+        return;
+    Value *b = make_reshape(n, in(n, 1), 3, (Dim[]){D(size[1]), D(blocks), D(head + 16)}), *scale = NULL;
+    for (int i = 0; i < 4; i++) {
+        Value *part = shifted(n, make_cast(n, byte(n, b, i), U32), U32, 8 * i, "LEFT");
+        scale = scale ? make(n, "BitwiseOr", 2, scale, part) : part;
+    }
+    scale = with_int(make(n, "BitCast", 1, scale), "to", F32);
+    Value *zero = head == 5 ? make_cast(n, byte(n, b, 4), F32) : NULL, *codes = bytes(n, b, head, head + 16);
+    codes = with_int(make(n, "Concat", 2, make(n, "BitwiseAnd", 2, codes, make_scalar(n, U8, 15)),
+                          shifted(n, codes, U8, 4, "RIGHT")),
+                     "axis", -1);
+    codes = make_reshape(n, codes, 4, (Dim[]){D(size[1]), D(blocks), D(16), D(2)});
+    codes = make(n, "BitwiseOr", 2, byte(n, codes, 0), shifted(n, byte(n, codes, 1), U8, 4, "LEFT"));
+    Value *y = make(n, "com.microsoft.MatMulNBits", 4, in(n, 0), codes, scale, zero);
+    with_int(with_int(y, "K", size[0]), "N", size[1]);
+    expand_to(n, with_int(with_int(y, "bits", 4), "block_size", 32));
 }
 
 /* ---- MatMulBnb4 -------------------------------------------------------------------------------------------------- */
@@ -304,6 +358,8 @@ static const Op bits_ops[] = {
      "T=float|float16|bfloat16 Z=uint8|float|float16|bfloat16",
      "K:int N:int bits:int=4 block_size:int accuracy_level:int=0 weight_prepacked:int=0", .expand = matmul_nbits_expand,
      .domain = "com.microsoft"},
+    {"MatMulFpQ4", 1, "A:T1 B:T2 B_shape:T3 -> Y:T1", "T1=float T2=uint8 T3=int64", "blk_quant_type:int=1",
+     .expand = matmul_fpq4_expand, .domain = "com.microsoft"},
     {"MatMulBnb4", 1, "A:T1 B:T2 absmax:T1 -> Y:T1", "T1=float|float16|bfloat16 T2=uint8",
      "K:int N:int block_size:int quant_type:int training_mode:int=0 transB:int=1", .expand = matmul_bnb4_expand,
      .domain = "com.microsoft"},

@@ -279,11 +279,11 @@ static void set_inputs(Node *n, Graph *g)
         v->type = i == 0 ? I64 : i == 1 ? B8 : in_type(n, i);
         v->shape = shape_keep(i < 2 ? shape_list(0) : in_shape(n, i));
     }
-    if (trips < INT64_MAX) {
-        Symbol *iteration = symbol_of(value_dim(g->in.at[0], 0));
-        iteration->low = 0;
+    Symbol *iteration = symbol_of(value_dim(g->in.at[0], 0));
+    iteration->low = 0;
+    iteration->upper = trip_limit(n);
+    if (trips < INT64_MAX)
         iteration->high = trips - 1;
-    }
 }
 
 /* Sets the types of the components of loop-carried containers by their container types, rather than by the first

@@ -77,8 +77,8 @@ static bool check_layers(Node *n, const Layers *l)
                  is_given(n, "identity");
     if (!known)
         return node_error(n, "activation_type is \"%s\"", attr_string(n, "activation_type"));
-    if (attr_int(n, "use_sparse_mixer"))
-        return node_error(n, "use_sparse_mixer is not supported");
+    if (attr_int(n, "use_sparse_mixer") && attr_int(n, "k") != 2) /* has no effect, as in ONNX Runtime on a CPU */
+        return node_error(n, "use_sparse_mixer needs a k of 2, not %lld", (long long)attr_int(n, "k"));
     if ((x.rank != 2 && x.rank != 3) || router.rank != 2 || w1.rank != 3 || w2.rank != 3 ||
         (l->w[2] && l->shape[2].rank != 3))
         return node_error(n, "the input %s, router_probs %s and the weights must have 2 or 3, 2 and 3 dimensions",
@@ -258,7 +258,7 @@ static const Op experts_ops[] = {
      "T=float|float16|bfloat16",
      "activation_alpha:float=1.0 activation_beta:float=0.0 activation_type:string=relu k:int=1 "
      "normalize_routing_weights:int=0 swiglu_fusion:int=0 swiglu_limit:float? use_sparse_mixer:int=0",
-     .expand = moe_expand, .limit = "no use_sparse_mixer", MICROSOFT},
+     .expand = moe_expand, MICROSOFT},
     {"QMoE", 1,
      "input:T router_probs:T fc1_experts_weights:uint8 fc1_scales?:S fc1_experts_bias?:T fc2_experts_weights:uint8 "
      "fc2_scales?:S fc2_experts_bias?:T fc3_experts_weights?:uint8 fc3_scales?:S fc3_experts_bias?:T "
@@ -267,7 +267,7 @@ static const Op experts_ops[] = {
      "accuracy_level:int=0 activation_alpha:float=1.0 activation_beta:float=0.0 activation_type:string=relu block_size:int? "
      "expert_weight_bits:int=4 k:int=1 normalize_routing_weights:int=0 quant_type:string=int swiglu_fusion:int=0 "
      "swiglu_limit:float? use_sparse_mixer:int=0 weights_prepacked:int=-1",
-     .expand = qmoe_expand, .limit = "only integers of one number of bits; no use_sparse_mixer", MICROSOFT},
+     .expand = qmoe_expand, .limit = "only integers of one number of bits", MICROSOFT},
     {"Experts", 1, "x:T w:W at:int64 bias?:T scale?:S zero?:Z -> y:T", "T=float|float16|bfloat16 " CODED_TYPES,
      "depth:int? columns:int? experts:int?", .infer = experts_infer, .bind = experts_bind, .layout = experts_layout,
      .domain = "onnxcc"},

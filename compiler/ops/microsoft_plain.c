@@ -126,7 +126,62 @@ static void ngram_repeat_expand(Node *n)
     expand_to(n, y);
 }
 
-/* ---- convolution ------------------------------------------------------------------------------------------------- */
+/* ---- convolutions ------------------------------------------------------------------------------------------------ */
+
+/* The sizes in the attributes, if given, are those of the weights of the convolution and of the characters. */
+static bool word_conv_check(Node *n)
+{
+    static const struct {
+        const char *name;
+        int input, axis;
+    } sizes[] = {{"embedding_size", 1, 0}, {"conv_window_size", 1, 2}, {"char_embedding_size", 3, 1}};
+    Shape ids = in_shape(n, 0), w = in_shape(n, 1), c = in_shape(n, 3);
+    if (ids.rank != 2 || w.rank != 4 || c.rank != 2)
+        return node_error(n, "words %s, weights %s and characters %s do not fit", shape_text(ids), shape_text(w),
+                          shape_text(c));
+    for (int i = 0; i < 3; i++) {
+        const Dim size = in_shape(n, sizes[i].input).dim[sizes[i].axis];
+        if (attr_is_given(n, sizes[i].name) && attr_int(n, sizes[i].name) != -1 &&
+            !require_dim(n, sizes[i].name, size, D(attr_int(n, sizes[i].name))))
+            return false;
+    }
+    return require_dim(n, "channels of the weights", w.dim[1], D(1)) && require_shape(n, 2, shape_list(1, w.dim[0])) &&
+           require_dim(n, "elements of a character", c.dim[1], w.dim[3]) &&
+           require_dim(n, "characters of a word", ids.dim[1], dim_max(ids.dim[1], w.dim[2]));
+}
+
+static Value *swapped(Node *n, Value *v)
+{
+    v = make(n, "Transpose", 1, v);
+    attr_set_ints(v->def, "perm", 3, (int64_t[]){0, 2, 1});
+    return v;
+}
+
+/* For each word, a row of characters of which those that are positive count if the first is: the largest results of a
+ * convolution of as many of its characters, at least a window. Other words: 0, where ONNX Runtime leaves the memory as
+ * it is. */
+static void word_conv_expand(Node *n)
+{
+    if (!word_conv_check(n))
+        return;
+    Shape ids = in_shape(n, 0), w = in_shape(n, 1);
+    Dim window = w.dim[2], first = D(0), places = dim_add(dim_sub(ids.dim[1], window), D(1));
+    Value *last = make_ints(n, 1, (int64_t[]){-1}), *zero = make_cast(n, make_int(n, 0), I32);
+    Value *is_char = make(n, "Greater", 2, in(n, 0), zero);
+    Value *is_word = columns(n, is_char, first, D(1));
+    Value *length = make(n, "ReduceSum", 2, make_cast(n, is_char, I64), last);
+    length = make(n, "Max", 2, length, make_dims(n, 1, &window));
+    Value *read = make(n, "And", 2, is_word, make(n, "Less", 2, numbers(n, ids.dim[1], 1, false), length));
+    Value *at = make_within(n, make(n, "Where", 3, read, in(n, 0), zero), 0, in_shape(n, 3).dim[0], true);
+    Value *weights = swapped(n, make_reshape(n, in(n, 1), 3, (Dim[]){w.dim[0], window, w.dim[3]}));
+    Value *y = make(n, "Conv", 3, swapped(n, make(n, "Gather", 2, in(n, 3), at)), weights, in(n, 2));
+    Value *left = make(n, "Sub", 2, length, make_dims(n, 1, (Dim[]){dim_sub(window, D(1))}));
+    Value *inside = make(n, "Less", 2, numbers(n, places, 1, false), left);
+    inside = make_reshape(n, inside, 3, (Dim[]){ids.dim[0], D(1), places});
+    y = make(n, "Where", 3, inside, y, make_scalar(n, F32, -__builtin_inf()));
+    y = make(n, "Tanh", 1, with_int(make(n, "ReduceMax", 2, y, last), "keepdims", 0));
+    expand_to(n, make(n, "Where", 3, is_word, y, make_scalar(n, F32, 0)));
+}
 
 /* A transposed convolution without pads, of which the pads (all begins, then all ends) are cut off. */
 static void conv_transpose_expand(Node *n)
@@ -206,6 +261,8 @@ static const Op microsoft_plain_ops[] = {
      MICROSOFT},
     {"NGramRepeatBlock", 1, "input_ids:Tid scores:T -> scores_out:T", "Tid=int64 T=float", "ngram_size:int",
      .expand = ngram_repeat_expand, MICROSOFT},
+    {"WordConvEmbedding", 1, "Sequence:T W:T1 B:T1 C:T1 -> Y:T1", "T=int32 T1=float",
+     "char_embedding_size:int? conv_window_size:int? embedding_size:int?", .expand = word_conv_expand, MICROSOFT},
     {"ConvTransposeWithDynamicPads", 1, "X:T W:T Pads?:int64 B?:T -> Y:T", "T=F",
      "auto_pad:string=NOTSET dilations:ints? group:int=1 kernel_shape:ints? output_padding:ints? strides:ints?",
      .expand = conv_transpose_expand, MICROSOFT},

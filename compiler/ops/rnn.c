@@ -1,9 +1,11 @@
-/* rnn.c - LSTM, GRU, RNN, and DynamicQuantizeLSTM of com.microsoft: the products with the inputs are one product for
- * all steps; an internal operator does the recurrence. */
+/* rnn.c - LSTM, GRU, RNN, and DynamicQuantizeLSTM and AttnLSTM of com.microsoft: the products with the inputs are one
+ * product for all steps; an internal operator does the recurrence, for AttnLSTM one step at a time. */
 #include <strings.h>
 
 #include "base/options.h"
+#include "gradient/gradient.h"
 #include "ir/call.h"
+#include "microsoft_attention.h"
 #include "passes/infer.h"
 #include "rnn.h"
 #include "stored.h"
@@ -14,6 +16,8 @@ typedef struct Cell {
     int gates, functions; /* per direction */
     int directions;
     Dim steps, batch, width, hidden;
+    Dim attention; /* elements that the cell reads beside the inputs */
+    Type type;
     bool batch_first, transposed; /* transposed: the weights are (directions, inputs, gates) */
     int64_t act[6];
     float alpha[6], beta[6];
@@ -80,6 +84,7 @@ static void read_activations(Node *n, Cell *c)
 static bool read_cell(Node *n, Cell *c)
 {
     Shape x = in_shape(n, 0), r = in_shape(n, 2);
+    c->type = in_type(n, 0);
     int errors = error_count();
     bool both = attr_is(n, "direction", "bidirectional");
     if (!both && !attr_is(n, "direction", "reverse") && !attr_is(n, "direction", "forward"))
@@ -103,7 +108,7 @@ static bool read_cell(Node *n, Cell *c)
         node_error(n, "hidden_size is %lld, but input 2 is %s", (long long)attr_int(n, "hidden_size"), shape_text(r));
     Dim d = D(c->directions), gates = dim_mul(D(c->gates), c->hidden);
     for (int i = 1; i < 3; i++) {
-        Dim inputs = i == 1 ? c->width : c->hidden;
+        Dim inputs = i == 1 ? dim_add(c->width, c->attention) : c->hidden;
         require_shape(n, i, c->transposed ? shape_list(3, d, inputs, gates) : shape_list(3, d, gates, inputs));
     }
     require_shape(n, 3, shape_list(2, d, dim_mul(D(2), gates)));
@@ -130,11 +135,11 @@ static Node *split_bias(Node *n, int parts, const Dim *sizes)
 }
 
 /* x W^T + the biases that can be added before the steps: (steps, batch, directions * gates * hidden). */
-static Value *project(Node *n, const Cell *c, Value *bias)
+static Value *project(Node *n, const Cell *c, Value *x, Value *w, Value *bias)
 {
     Dim columns = dim_mul(dim_mul(D(c->directions), D(c->gates)), c->hidden);
-    Value *x = make_reshape(n, in(n, 0), 2, (Dim[]){dim_mul(c->steps, c->batch), c->width});
-    Value *w = make_reshape(n, in(n, 1), 2, (Dim[]){columns, c->width});
+    x = make_reshape(n, x, 2, (Dim[]){dim_mul(c->steps, c->batch), c->width});
+    w = make_reshape(n, w, 2, (Dim[]){columns, c->width});
     Value *y = with_int(make(n, "Gemm", 3, x, w, bias ? make_reshape(n, bias, 1, &columns) : NULL), "transB", 1);
     Dim first = c->batch_first ? c->batch : c->steps, second = c->batch_first ? c->steps : c->batch;
     return make_reshape(n, y, 3, (Dim[]){first, second, columns});
@@ -147,16 +152,12 @@ static void attr_set_floats(Node *n, const char *attr, int k, const float *v)
     attr_set(n, (Attr){.name = name(attr), .type = A_FLOATS, .n = k, .floats = copy});
 }
 
-/* The internal node for the recurrence; products: of the inputs; r: the recurrent weights, (directions, gates * hidden,
- * hidden); extra: its inputs after the sequence lengths. */
-static void make_steps(Node *n, const Cell *c, Value *products, Value *r, int n_extra, Value **extra)
+static Value *packed(Node *n, Value *r) { return make(n, "onnxcc.RnnPack", 1, r); }
+
+/* The internal node before `at` for the recurrence, or a part of it. */
+static Node *steps_node(Node *at, const Node *n, const Cell *c, int n_in, Value **inputs, int n_out)
 {
-    Value *inputs[8], *pack = make(n, "onnxcc.RnnPack", 1, r);
-    inputs[0] = products;
-    inputs[1] = pack;
-    inputs[2] = make_within(n, in(n, 4), 0, c->steps, false);
-    memcpy(inputs + 3, extra, sizeof *extra * (size_t)n_extra);
-    Node *m = make_node(n, c->internal, 3 + n_extra, inputs, n->n_out);
+    Node *m = make_node(at, c->internal, n_in, inputs, n_out);
     int k = c->functions * c->directions;
     attr_set_int(m, "hidden", dim_value(c->hidden));
     attr_set_int(m, "directions", c->directions);
@@ -170,6 +171,19 @@ static void make_steps(Node *n, const Cell *c, Value *products, Value *r, int n_
         attr_set_int(m, "variant", attr_int(n, "input_forget") != 0);
     if (!strcmp(c->kind, "GRU") && n->op->since_version > 1)
         attr_set_int(m, "variant", attr_int(n, "linear_before_reset") != 0);
+    return m;
+}
+
+/* Replaces n by the recurrence; products: of the inputs; r: the recurrent weights, (directions, gates * hidden,
+ * hidden); extra: its inputs after the sequence lengths. */
+static void make_steps(Node *n, const Cell *c, Value *products, Value *r, int n_extra, Value **extra)
+{
+    Value *inputs[8];
+    inputs[0] = products;
+    inputs[1] = packed(n, r);
+    inputs[2] = make_within(n, in(n, 4), 0, c->steps, false);
+    memcpy(inputs + 3, extra, sizeof *extra * (size_t)n_extra);
+    Node *m = steps_node(n, n, c, 3 + n_extra, inputs, n->n_out);
     for (int i = 0; i < n->n_out; i++) {
         if (!out(n, i))
             m->out[i] = NULL;
@@ -194,7 +208,7 @@ static void lstm_expand(Node *n)
     Cell c = {.kind = "LSTM", .internal = "onnxcc.LstmSteps", .gates = 4, .functions = 3};
     Value *extra[] = {in(n, 5), in(n, 6), in(n, 7)};
     if (read_cell(n, &c))
-        make_steps(n, &c, project(n, &c, all_bias(n, &c)), in(n, 2), 3, extra);
+        make_steps(n, &c, project(n, &c, in(n, 0), in(n, 1), all_bias(n, &c)), in(n, 2), 3, extra);
 }
 
 /* With linear_before_reset the recurrent bias of gate h is inside a product, so the recurrence adds it. */
@@ -212,7 +226,7 @@ static void gru_expand(Node *n)
     } else {
         bias = all_bias(n, &c);
     }
-    make_steps(n, &c, project(n, &c, bias), in(n, 2), 2, extra);
+    make_steps(n, &c, project(n, &c, in(n, 0), in(n, 1), bias), in(n, 2), 2, extra);
 }
 
 static void rnn_expand(Node *n)
@@ -220,7 +234,7 @@ static void rnn_expand(Node *n)
     Cell c = {.kind = "RNN", .internal = "onnxcc.RnnSteps", .gates = 1, .functions = 1};
     Value *extra[] = {in(n, 5)};
     if (read_cell(n, &c))
-        make_steps(n, &c, project(n, &c, all_bias(n, &c)), in(n, 2), 1, extra);
+        make_steps(n, &c, project(n, &c, in(n, 0), in(n, 1), all_bias(n, &c)), in(n, 2), 1, extra);
 }
 
 /* ---- DynamicQuantizeLSTM ----------------------------------------------------------------------------------------- */
@@ -285,6 +299,151 @@ static void dynamic_quantize_lstm_expand(Node *n)
     attr_set_ints(r->def, "perm", 3, gates_first);
     Value *extra[] = {in(n, 5), in(n, 6), in(n, 7), per_gate(n, &c, 10), as_signed(n, per_gate(n, &c, 11))};
     make_steps(n, &c, project_quantized(n, &c), r, 5, extra);
+}
+
+/* ---- AttnLSTM ---------------------------------------------------------------------------------------------------- */
+
+enum { LENGTHS = 4, H0, C0, PEEPHOLES, QUERY_WEIGHTS, KEY_WEIGHTS, SCORES, MEMORY, MEMORY_LENGTHS, LAYER_WEIGHTS };
+
+/* Checks the inputs that an LSTM lacks. */
+static bool read_attention(Node *n, Cell *c)
+{
+    Shape x = in_shape(n, 0), r = in_shape(n, 2), k = in_shape(n, KEY_WEIGHTS), m = in_shape(n, MEMORY);
+    Shape last = in(n, LAYER_WEIGHTS) ? in_shape(n, LAYER_WEIGHTS) : m;
+    if (x.rank != 3 || r.rank != 3 || k.rank != 3 || m.rank != 3 || last.rank != 3)
+        return node_error(n, "X %s, R %s, MW %s, M %s and AW must have three dimensions", shape_text(x), shape_text(r),
+                          shape_text(k), shape_text(m));
+    Dim d = r.dim[0], batch = x.dim[1];
+    c->attention = last.dim[2];
+    return require_dim(n, "elements of the memory", m.dim[1], dim_max(m.dim[1], D(1))) &&
+           require_dim(n, "sequences of the memory", m.dim[0], batch) &&
+           require_shape(n, MEMORY_LENGTHS, shape_list(1, batch)) &&
+           require_shape(n, KEY_WEIGHTS, shape_list(3, d, m.dim[2], k.dim[2])) &&
+           require_shape(n, QUERY_WEIGHTS, shape_list(3, d, r.dim[2], k.dim[2])) &&
+           require_shape(n, SCORES, shape_list(2, d, k.dim[2])) &&
+           require_shape(n, LAYER_WEIGHTS, shape_list(3, d, dim_add(r.dim[2], m.dim[2]), c->attention));
+}
+
+/* What the steps of one direction read. */
+typedef struct Attention {
+    Value *products, *attention_weights, *r, *peepholes; /* the cell */
+    Value *lengths;                                      /* of the sequences, as a column; NULL: all are whole */
+    Value *keys, *query_weights, *scores, *memory, *layer;
+    Value *inside; /* (batch, memory): which elements count; NULL: all do */
+} Attention;
+
+/* Direction d of v without its axis; NULL: NULL. */
+static Value *direction_of(Node *n, Value *v, int d)
+{
+    return v ? with_int(make(n, "Gather", 2, v, make_int(n, d)), "axis", 0) : NULL;
+}
+
+/* v, (steps, batch, ...), with each sequence in reverse. */
+static Value *reversed(Node *n, const Cell *c, Value *v, Value *lengths)
+{
+    lengths = lengths ? make_cast(n, lengths, I64)
+                      : make(n, "Expand", 2, make_dims(n, 1, &c->steps), make_dims(n, 1, &c->batch));
+    return with_int(with_int(make(n, "ReverseSequence", 2, v, lengths), "time_axis", 0), "batch_axis", 1);
+}
+
+/* lengths as a column of I64. */
+static Value *column(Node *n, const Cell *c, Value *lengths)
+{
+    return lengths ? make_reshape(n, make_cast(n, lengths, I64), 2, (Dim[]){c->batch, D(1)}) : NULL;
+}
+
+/* What a cell with the result h, (batch, hidden), attends to: the mean of the memory, weighted by the softmax of the
+ * scores, and what the layer makes of it and h. */
+static Value *attention_of(Node *at, const Cell *c, const Attention *a, Value *h, Shape memory)
+{
+    Value *query = make(at, "MatMul", 2, h, a->query_weights);
+    query = make(at, "Unsqueeze", 2, query, make_ints(at, 1, (int64_t[]){1}));
+    Value *e = make(at, "MatMul", 2, make(at, "Tanh", 1, make(at, "Add", 2, a->keys, query)), a->scores);
+    if (a->inside)
+        e = make(at, "Where", 3, a->inside, e, make_scalar(at, c->type, -__builtin_inf()));
+    e = make_reshape(at, make(at, "Softmax", 1, e), 3, (Dim[]){c->batch, D(1), memory.dim[1]});
+    Value *mean = make_reshape(at, make(at, "MatMul", 2, e, a->memory), 2, (Dim[]){c->batch, memory.dim[2]});
+    return a->layer ? make(at, "MatMul", 2, with_int(make(at, "Concat", 2, h, mean), "axis", 1), a->layer) : mean;
+}
+
+/* The loop over the steps; its results: h and c, (1, batch, hidden), the attention, and (steps, 1, batch, hidden). */
+static Node *attn_loop(Node *n, const Cell *c, const Attention *a, Value **from)
+{
+    Node *end = loop_begin(n, c->steps, 3, from);
+    Value *const *in = end->graph->in.at, *h = in[2], *cell = in[3], *of[4];
+    Value *g = make(end, "Gather", 2, a->products, in[0]);
+    g = make(end, "Add", 2, g, make(end, "MatMul", 2, in[4], a->attention_weights));
+    g = make(end, "Unsqueeze", 2, g, make_ints(end, 1, (int64_t[]){0}));
+    Node *step = steps_node(end, n, c, 6, (Value *[]){g, a->r, NULL, h, cell, a->peepholes}, 3);
+    step->out[0] = NULL;
+    of[0] = of[3] = step->out[1];
+    of[1] = step->out[2];
+    if (a->lengths) {
+        Value *on = make(end, "Less", 2, in[0], a->lengths);
+        of[3] = make(end, "Where", 3, on, of[0], make_scalar(end, c->type, 0));
+        of[0] = make(end, "Where", 3, on, of[0], h);
+        of[1] = make(end, "Where", 3, on, of[1], cell);
+    }
+    Shape memory = in_shape(n, MEMORY);
+    of[2] = attention_of(end, c, a, make_reshape(end, step->out[1], 2, (Dim[]){c->batch, c->hidden}), memory);
+    return loop_end(end, 4, of);
+}
+
+/* Y, Y_h and Y_c of direction d; lengths: NULL, or input 4, checked. */
+static void attn_direction(Node *n, const Cell *all, int d, Value *lengths, Value **y)
+{
+    Cell c = *all;
+    c.directions = 1;
+    for (int i = 0; i < c.functions; i++) {
+        c.act[i] = all->act[d * c.functions + i];
+        c.alpha[i] = all->alpha[d * c.functions + i];
+        c.beta[i] = all->beta[d * c.functions + i];
+    }
+    bool reverse = d > 0 || attr_is(n, "direction", "reverse");
+    Shape m = in_shape(n, MEMORY);
+    Value *x = reverse ? reversed(n, &c, in(n, 0), lengths) : in(n, 0), *w = direction_of(n, in(n, 1), d), *from[3];
+    Value *bias = all_bias(n, all), *to = column(n, &c, make_within(n, in(n, MEMORY_LENGTHS), 1, m.dim[1], false));
+    Attention a = {
+        .products = project(n, &c, x, part_of(n, w, 1, D(0), c.width), bias ? direction_of(n, bias, d) : NULL),
+        .attention_weights = make(n, "Transpose", 1, part_of(n, w, 1, c.width, c.attention)),
+        .r = packed(n, part_of(n, in(n, 2), 0, D(d), D(1))),
+        .peepholes = in(n, PEEPHOLES) ? part_of(n, in(n, PEEPHOLES), 0, D(d), D(1)) : NULL,
+        .lengths = column(n, &c, lengths),
+        .keys = make(n, "MatMul", 2, in(n, MEMORY), direction_of(n, in(n, KEY_WEIGHTS), d)),
+        .query_weights = direction_of(n, in(n, QUERY_WEIGHTS), d),
+        .scores = direction_of(n, in(n, SCORES), d),
+        .memory = in(n, MEMORY),
+        .layer = direction_of(n, in(n, LAYER_WEIGHTS), d),
+        .inside = to ? make(n, "Less", 2, iota(n, m.dim[1]), to) : NULL,
+    };
+    for (int i = 0; i < 2; i++)
+        from[i] = in(n, H0 + i) ? part_of(n, in(n, H0 + i), 0, D(d), D(1))
+                                : filled(n, c.type, 0, 3, (Dim[]){D(1), c.batch, c.hidden});
+    from[2] = filled(n, c.type, 0, 2, (Dim[]){c.batch, c.attention});
+    Node *loop = attn_loop(n, &c, &a, from);
+    y[0] = loop->out[3];
+    y[1] = loop->out[0];
+    y[2] = loop->out[1];
+    if (reverse && out(n, 0)) {
+        y[0] = make_reshape(n, y[0], 3, (Dim[]){c.steps, c.batch, c.hidden});
+        y[0] = make(n, "Unsqueeze", 2, reversed(n, &c, y[0], lengths), make_ints(n, 1, (int64_t[]){1}));
+    }
+}
+
+static void attn_lstm_expand(Node *n)
+{
+    Cell c = {.kind = "LSTM", .internal = "onnxcc.LstmSteps", .gates = 4, .functions = 3};
+    Value *y[2][3];
+    if (!read_attention(n, &c) || !read_cell(n, &c))
+        return;
+    Value *lengths = make_within(n, in(n, LENGTHS), 1, c.steps, false);
+    for (int d = 0; d < c.directions; d++)
+        attn_direction(n, &c, d, lengths, y[d]);
+    for (int i = 0; i < n->n_out; i++)
+        if (out(n, i))
+            replace_out(n, i,
+                        c.directions == 1 ? y[0][i] : with_int(make(n, "Concat", 2, y[0][i], y[1][i]), "axis", i == 0));
+    expand_done(n);
 }
 
 /* ---- the internal operators -------------------------------------------------------------------------------------- */
@@ -428,6 +587,9 @@ static const Op rnn_ops[] = {
      "X:T W:T2 R:T2 B?:T sequence_lens?:T1 initial_h?:T initial_c?:T P?:T W_scale:T W_zero_point:T2 R_scale:T "
      "R_zero_point:T2 -> Y?:T Y_h?:T Y_c?:T",
      "T=float T1=int32 T2=int8|uint8", ANY FORWARD "input_forget:int=0", .expand = dynamic_quantize_lstm_expand,
+     .domain = "com.microsoft"},
+    {"AttnLSTM", 1, INPUTS "initial_c?:T P?:T QW:T MW:T V:T M:T memory_seq_lens?:T1 AW?:T -> Y?:T Y_h?:T Y_c?:T",
+     "T=float|double T1=int32", ANY FORWARD "input_forget:int=0", .expand = attn_lstm_expand,
      .domain = "com.microsoft"},
     {"RnnPack", 1, "r:T -> y:T", "T=FB|int8", "", .infer = pack_infer, .bind = pack_bind, .flags = PACKS,
      .domain = "onnxcc"},

@@ -328,6 +328,7 @@ static void report_infinite(const Value *v, void *unused)
 void check_bounds(const Model *m)
 {
     enum { FEW = 12 };
+    tighten_bounds();
     Unbounded u = unbounded_of(m);
     for (bool some = true; u.n && some; u = some ? unbounded_of(m) : u) {
         some = false;

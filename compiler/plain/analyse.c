@@ -52,7 +52,7 @@ static void escape_struct(Struct *s)
 }
 
 /* v converted from type `from` to type `to`: from a wider type, the conversion may change it. */
-static ValueSet converted(ValueSet v, const char *to, const char *from)
+ValueSet converted(ValueSet v, const char *to, const char *from)
 {
     const bool narrow = to && strcmp(to, "i64") != 0 && strcmp(to, "int64_t") != 0;
     const bool wide =
@@ -307,6 +307,11 @@ static ValueSet eval_binary(Syntax *e)
     if (!strcmp(e->s, "&&") || !strcmp(e->s, "||"))
         return eval_logical(e, e->s[0] == '&');
     const ValueSet a = eval(e->kid.at[0]), b = eval(e->kid.at[1]);
+    return computed(e, a, b);
+}
+
+ValueSet computed(const Syntax *e, ValueSet a, ValueSet b)
+{
     const TypeOf ta = type_of(e->kid.at[0]), tb = type_of(e->kid.at[1]), t = type_of(e);
     if (a.kind == VALUE_NONE || b.kind == VALUE_NONE)
         return (ValueSet){.kind = VALUE_NONE};
@@ -323,7 +328,7 @@ static ValueSet eval_cast(Syntax *e)
 {
     const TypeOf from = type_of(e->kid.at[0]);
     const ValueSet v = eval(e->kid.at[0]);
-    if (from.structure && from.pointers && e->type.structure != from.structure)
+    if (from.structure && from.pointers && e->type.structure != from.structure && !is_mention(e))
         escape_struct(from.structure);
     if (e->pointers)
         return from.pointers ? v : value_any();
@@ -422,13 +427,25 @@ static ValueSet eval(Syntax *e)
 
 static bool execute(Syntax *n);
 
-/* Can the label be reached with this value? */
-static bool may_be(const Syntax *label, ValueSet v)
+bool has_other(const Syntax *n, ValueSet v)
 {
-    if (label->kind == DEFAULT || v.kind == VALUE_NONE)
+    if (v.kind != VALUE_SET)
         return v.kind != VALUE_NONE;
-    const ValueSet is = eval(label->kid.at[0]), equal = value_binary("==", v, is);
-    return value_truth(&equal) != 0;
+    int matched = 0;
+    EACH_OF (s, n->kid.at[1]->kid)
+        for (int i = 0; i < v.n && s->kind == CASE; i++) {
+            const ValueSet equal = value_binary("==", eval(s->kid.at[0]), value_is(v.v[i]));
+            matched += value_truth(&equal) == 1;
+        }
+    return matched < v.n;
+}
+
+bool label_may_be(const Syntax *n, Syntax *label, ValueSet v)
+{
+    if (label->kind == DEFAULT)
+        return has_other(n, v);
+    const ValueSet equal = value_binary("==", v, eval(label->kid.at[0]));
+    return v.kind != VALUE_NONE && value_truth(&equal) != 0;
 }
 
 static void execute_switch(Syntax *n)
@@ -437,7 +454,7 @@ static void execute_switch(Syntax *n)
     bool live = false;
     EACH_OF (s, n->kid.at[1]->kid) {
         if (s->kind == CASE || s->kind == DEFAULT)
-            live |= may_be(s, v);
+            live |= label_may_be(n, s, v);
         else if (live)
             live = execute(s);
     }
@@ -542,4 +559,4 @@ void analyse(void)
     analysis()->records = false;
 }
 
-ValueSet value_of(Syntax *e) { return eval(e); }
+ValueSet value_anywhere(Syntax *e) { return eval(e); }

@@ -5,7 +5,7 @@
 #include "plain/syntax.h"
 
 static Syntax *cut_expression(Syntax *e);
-static bool is_mention(const Syntax *e);
+static bool is_kept_mention(const Syntax *e);
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
@@ -219,7 +219,7 @@ static Syntax *cut_expression(Syntax *e)
         e->kid.at[0] = cut_value(e->kid.at[0], &e->type, e->pointers, e->dims.n);
         return e;
     }
-    if (e->kind == ELEMENT_IS || e->kind == SIZEOF || is_mention(e))
+    if (e->kind == ELEMENT_IS || e->kind == SIZEOF || is_kept_mention(e))
         return e;
     const bool target = e->kind == ASSIGN || e->kind == POSTFIX ||
                         (e->kind == UNARY && strchr("+-&", e->s[0]) && e->s[1] == e->s[0]) ||
@@ -389,12 +389,12 @@ static Syntax *cut_do(Syntax *n)
     return n;
 }
 
-static bool label_may_be(const Syntax *label, ValueSet v)
+static void insert(Syntax *block, int at, Syntax *n)
 {
-    if (label->kind == DEFAULT)
-        return true;
-    const ValueSet equal = value_binary("==", v, value_of(label->kid.at[0]));
-    return value_truth(&equal) != 0;
+    vec_push(&block->kid, n);
+    Syntax **to = block->kid.at + at;
+    memmove(to + 1, to, sizeof *to * (size_t)(block->kid.n - 1 - at));
+    *to = n;
 }
 
 /* The statements behind the labels that the value may have, and the labels themselves. */
@@ -405,11 +405,14 @@ static Syntax *cut_switch(Syntax *n)
     const bool single = value_is_single(&v, &is) && is_pure(n->kid.at[0]);
     Syntax *all = node(BLOCK, "{");
     bool live = false, found = false, inner = false;
+    int last = 0; /* the place after the last label */
     EACH_OF (s, n->kid.at[1]->kid) {
         if (s->kind == CASE || s->kind == DEFAULT) {
-            const bool may = label_may_be(s, v) && !(single && found);
-            if (may && !single)
+            const bool may = label_may_be(n, s, v) && !(single && found);
+            if (may && !single) {
                 vec_push(&all->kid, s);
+                last = all->kid.n;
+            }
             live |= may;
             found |= may;
             continue;
@@ -425,14 +428,10 @@ static Syntax *cut_switch(Syntax *n)
     if (single && !inner)
         return all;
     n->kid.at[0] = cut_expression(n->kid.at[0]);
-    if (single) { /* the label has been dropped */
-        Syntax *label = node(DEFAULT, "case");
-        Syntax *with = node(BLOCK, "{");
-        vec_push(&with->kid, label);
-        for (int i = 0; i < all->kid.n; i++)
-            vec_push(&with->kid, all->kid.at[i]);
-        all = with;
-    }
+    if (last && all->kid.at[last - 1]->kind == CASE && !has_other(n, v)) /* compilers see that a label is reached */
+        insert(all, last, node(DEFAULT, "default"));
+    if (single) /* the label has been dropped */
+        insert(all, 0, node(DEFAULT, "default"));
     n->kid.at[1] = all;
     return n;
 }
@@ -447,11 +446,10 @@ static Syntax *cut_while(Syntax *n)
     return n;
 }
 
-/* Is e (void)x, where x is a parameter of a public function? It stays even if nothing else uses x. */
-static bool is_mention(const Syntax *e)
+/* A (void)x stays where x is a parameter of a public function, even if nothing else uses it. */
+static bool is_kept_mention(const Syntax *e)
 {
-    const Var *v = e->kind == CAST
-    &&e->kid.at[0]->kind == NAME ? e->kid.at[0]->var : NULL;
+    const Var *v = is_mention(e) ? e->kid.at[0]->var : NULL;
     return v && v->is_parameter && v->function->is_public;
 }
 
@@ -480,7 +478,7 @@ static Syntax *cut_statement(Syntax *n)
             n->kid.at[0] = cut_value(n->kid.at[0], &n->var->specs, n->var->pointers, n->var->dims.n);
         return n;
     case EVALUATE:
-        if (!n->kid.n || (is_pure(n->kid.at[0]) && !is_mention(n->kid.at[0])))
+        if (!n->kid.n || (is_pure(n->kid.at[0]) && !is_kept_mention(n->kid.at[0])))
             return NULL;
         n->kid.at[0] = cut_expression(n->kid.at[0]);
         return is_itself(n->kid.at[0]) ? NULL : n;

@@ -253,6 +253,13 @@ static void put_head(Text *t, int depth, const Syntax *n, const char *word)
     put_compound(t, depth, &head, n->kid.at[1], "\n");
 }
 
+/* Is e a call whose result is not used? */
+static bool has_result(const Syntax *e)
+{
+    const TopItem *item = e->kind == CALL ? e->kid.at[0]->item : NULL;
+    return item && item->function && (item->function->pointers || strcmp(item->function->specs.base, "void") != 0);
+}
+
 static void put_simple(Text *t, int depth, const Syntax *n)
 {
     Text line = {0};
@@ -262,6 +269,8 @@ static void put_simple(Text *t, int depth, const Syntax *n)
         text_put(&line, n->kid.at[0] ? "return " : "return");
     else if (n->kind == BREAK || n->kind == CONTINUE)
         text_put(&line, n->kind == BREAK ? "break" : "continue");
+    if (n->kind == EVALUATE && n->kid.n && has_result(n->kid.at[0]))
+        text_put(&line, "(void)");
     if (n->kid.n && n->kid.at[0] && n->kind != DECLARE)
         put_expression(&line, n->kid.at[0]);
     text_put(&line, ";");

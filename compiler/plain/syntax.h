@@ -62,12 +62,15 @@ typedef struct Var { /* a variable, parameter or field */
     ValueSet value;        /* all values that it has */
     VEC(ValueSet) element; /* of a field that is an array of a known length: instead */
     struct CFunction *function;
-    int index; /* of a parameter */
+    int index;             /* of a parameter */
+    int cell;              /* of a field: its first cell in the struct's */
+    struct Object *object; /* where trace.c has its value */
 } Var;
 
 typedef struct Struct {
     const char *tag; /* "struct conv" */
     Vars fields;
+    int cells;     /* that trace.c follows */
     bool is_known; /* only the initialisers and assignments in the text write its fields */
 } Struct;
 
@@ -81,6 +84,8 @@ typedef struct CFunction {
     struct Syntax *body;
     bool is_public, is_reached, has_body, ends; /* ends: its end can be reached without a return */
     ValueSet value;                             /* the values that it returns */
+    struct Object *result;                      /* trace.c: the value that it returns, and calls that are known */
+    struct KnownCalls *known;
     Vars locals;
     bool seen, pure; /* see function_is_pure */
 } CFunction;
@@ -148,6 +153,8 @@ typedef struct Syntax {
     int64_t number;           /* of an enumerator */
     SyntaxList kid;           /* a FOR has four: declaration or expression, condition, step, body; may be NULL */
     const char *before, *after;
+    ValueSet *seen;        /* the values that it had in trace.c */
+    struct Object *object; /* of a COMPOUND, or a CALL that returns a structure */
 } Syntax;
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
@@ -194,13 +201,20 @@ TypeOf type_of(const Syntax *e);
 Var *field_of(const Syntax *e);          /* a MEMBER */
 bool is_followed_type(const char *base); /* a signed integer, whose values are followed */
 bool is_followed(const Var *v);          /* a pointer, too */
+bool is_mention(const Syntax *e);        /* (void)x */
 bool is_pure(const Syntax *e);           /* can e be left out? */
 bool function_is_pure(CFunction *f);
 void each_node(Syntax *n, void (*visit)(Syntax *, void *), void *arg); /* n and all below, n first */
 
-/* ---- analyse.c, cut.c, sweep.c, used.c, print.c ------------------------------------------------------------------ */
+/* ---- analyse.c, trace.c, cut.c, sweep.c, used.c, print.c -------------------------------------------------------- */
 void analyse(void);
-ValueSet value_of(Syntax *e); /* after analyse() */
+ValueSet value_of(Syntax *e);                               /* after analyse() */
+ValueSet value_anywhere(Syntax *e);                         /* as far as it is known without executing the file */
+ValueSet computed(const Syntax *e, ValueSet a, ValueSet b); /* e: a BINARY of operands a and b, not && or || */
+ValueSet converted(ValueSet v, const char *to, const char *from);
+bool label_may_be(const Syntax *n, Syntax *label, ValueSet v); /* can v be at the label of the SWITCH n? */
+bool has_other(const Syntax *n, ValueSet v);                   /* has v a value for which the SWITCH n has no case? */
+void trace_file(void);                                         /* after analyse() */
 void cut(void);
 void sweep(void);
 void find_used(void);

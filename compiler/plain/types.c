@@ -108,6 +108,12 @@ void each_node(Syntax *n, void (*visit)(Syntax *, void *), void *arg)
         each_node(n->dims.at[i], visit, arg);
 }
 
+bool is_mention(const Syntax *e)
+{
+    return e->kind == CAST
+    &&!strcmp(e->type.base, "void") && !e->pointers && e->kid.at[0]->kind == NAME;
+}
+
 /* ---- what can be left out ---------------------------------------------------------------------------------------- */
 
 bool is_pure(const Syntax *e)

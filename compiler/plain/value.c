@@ -87,6 +87,23 @@ ValueSet value_limited(ValueSet v)
     return v.kind == VALUE_NONE || (v.lo >= INT32_MIN && v.hi <= INT32_MAX) ? v : value_any();
 }
 
+bool value_clamp(ValueSet *v, int64_t lo, int64_t hi)
+{
+    ValueSet all = {.kind = VALUE_NONE};
+    for (int i = 0; i < v->n; i++)
+        if (v->v[i] >= lo && v->v[i] <= hi)
+            add(&all, v->v[i]), all.kind = VALUE_SET;
+    if (v->kind == VALUE_RANGE) {
+        lo = lo > v->lo ? lo : v->lo;
+        hi = hi < v->hi ? hi : v->hi;
+        all = lo <= hi ? value_between(lo, hi) : all;
+    }
+    if (all.kind == VALUE_NONE)
+        return false;
+    *v = all;
+    return true;
+}
+
 /* ---- operators --------------------------------------------------------------------------------------------------- */
 
 enum { NOT_COMPUTED = 0, COMPUTED = 1 };

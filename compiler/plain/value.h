@@ -26,5 +26,7 @@ ValueSet value_widen(ValueSet old, ValueSet b); /* the same; bounds that grow be
 ValueSet value_binary(const char *op, ValueSet a, ValueSet b);
 ValueSet value_unary(const char *op, ValueSet a);
 ValueSet value_limited(ValueSet v); /* any, unless all values have 32 bits */
+bool value_clamp(ValueSet *v, int64_t lo,
+                 int64_t hi); /* leaves those in [lo, hi]; false: there are none, v is as it was */
 /* 1: no value is 0; 0: every value is 0; -1: neither, or the set is empty. */
 int value_truth(const ValueSet *v);

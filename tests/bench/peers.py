@@ -1,9 +1,12 @@
-"""Speed and memory beside other compilers to C and ONNX Runtime: peers.py EMX [ONNX2C=FILE] [NAME...]. Prints a table in Markdown.
+"""Speed and memory beside other compilers to C, TensorFlow Lite Micro and ONNX Runtime: peers.py PYTHON [ONNX2C=FILE] [NAME...]. Prints
+a table in Markdown.
 
-EMX, ONNX2C: the programs emx-onnx-cgen and onnx2c. Each model's C by onnxcc and by these is compiled by $CC with the same flags, and
-bench's host runs it all and ONNX Runtime in turns on one processor. Time: the median over the rounds of a call's time divided by ONNX
-Runtime's. Flash: text and data of the object. RAM: writable data, which for onnxcc includes the arena; for the others the peak of the
-heap is added. emx's temporaries on the stack, up to 1 KB each, are not counted."""
+PYTHON: that of a virtual environment with emx-onnx-cgen and tflite-micro; ONNX2C: the program onnx2c. Each model's C by onnxcc and by
+these is compiled by $CC with the same flags, and bench's host runs it all and ONNX Runtime in turns on one processor. Time: the median
+over the rounds of a call's time divided by ONNX Runtime's. Flash: text and data of the object. RAM: writable data, which for onnxcc
+includes the arena; for the others the peak of the heap is added. emx's temporaries on the stack, up to 1 KB each, are not counted.
+TensorFlow Lite Micro (tflm.py): flash is the model's file, without the interpreter; RAM is what it uses of its arena; recurrent networks
+are left out."""
 import ctypes
 import json
 import pathlib
@@ -17,6 +20,7 @@ import fetch  # noqa: E402
 from compiled import CC, FLAGS, Compiled, Failed, processor_has, run  # noqa: E402
 
 TARGET = "x86-64-v3"
+RECURRENT = {"lstm", "gru"}
 MODELS = "autoencoder autoencoder_qdq ds_cnn ds_cnn_qdq resnet8 resnet8_qdq mobilenet_v1 lstm".split()
 PEERS = {"emx": "model", "onnx2c": "entry"}    # the functions in their C
 COUNT = """#include <stdlib.h>
@@ -86,8 +90,8 @@ def kb(n):
     return f"{n / 1024:.0f} KB" if n < 1 << 20 else f"{n / 1048576:.1f} MB"
 
 
-def row(m, host, programs):
-    """The cells of a model: the times, then flash, then RAM, of onnxcc and the others."""
+def row(m, host, python, programs):
+    """The cells of a model: the times, then flash, then RAM, of onnxcc, the programs and TensorFlow Lite Micro."""
     ours, peers = Compiled(m, TARGET), [Peer(m, *p) for p in programs.items()]
     tensors = write_tensors(m, json.loads((m.folder / "model.json").read_text()))
     said, _ = run("host", [host, LIBRARY, m.folder / "model.onnx", tensors, "5", ours.so, *[p.so for p in peers]], 600)
@@ -97,20 +101,25 @@ def row(m, host, programs):
     flash, ram = zip(sizes(ours.folder / f"{TARGET}.c", *peers[0].flags, *own), *[sizes(p.c, *p.flags) for p in peers])
     arguments = [int(line.split()[4]) for line in tensors.read_text().splitlines()]
     ram = [ram[0], *[n + p.heap(arguments) for n, p in zip(ram[1:], peers)]]
-    return [f"{times[0]:.2f}", *[f"{t:.1f}" for t in times[1:]], *map(kb, flash), *map(kb, ram)]
+    times = [f"{times[0]:.2f}", *[f"{t:.1f}" for t in times[1:]]]
+    flash, ram = [*map(kb, flash)], [*map(kb, ram)]
+    if m.name in RECURRENT:
+        return [*times, "-", *flash, "-", *ram, "-"]
+    tflm = json.loads(run("tflm", [python, HERE / "tflm.py", m.folder, "5"], 600)[0])
+    return [*times, f"{tflm['time']:.1f}", *flash, kb(tflm["model"]), *ram, kb(tflm["arena"])]
 
 
-def main(programs, names):
+def main(python, programs, names):
     FOLDER.mkdir(parents=True, exist_ok=True)
     host = FOLDER / "host"
     run("cc", [*CC, "-O2", "-D_GNU_SOURCE", "-Wall", "-Wextra", HERE / "host.c", "-o", host, "-ldl", "-lm"], 60)
     assert processor_has(TARGET)
-    head = [" | ".join([f"{what}: onnxcc", *programs]) for what in ("time / ONNX Runtime's", "flash", "RAM")]
-    print(f"| | {' | '.join(head)} |\n|{'---|' * (1 + 3 * (1 + len(programs)))}")
+    head = [" | ".join([f"{what}: onnxcc", *programs, "TFLM"]) for what in ("time / ONNX Runtime's", "flash", "RAM")]
+    print(f"| | {' | '.join(head)} |\n|{'---|' * (1 + 3 * (2 + len(programs)))}")
     failed = 0
     for m in fetch.fetch(names or MODELS, "bench"):
         try:
-            print(f"| {m.name} | {' | '.join(row(m, host, programs))} |", flush=True)
+            print(f"| {m.name} | {' | '.join(row(m, host, python, programs))} |", flush=True)
         except Failed as f:
             failed += 1
             print(f"| {m.name} | {': '.join(f.args)[:200]} |", flush=True)
@@ -119,4 +128,5 @@ def main(programs, names):
 
 if __name__ == "__main__":
     given = [a.partition("=")[2] for a in sys.argv[2:] if a.startswith("ONNX2C=")]
-    sys.exit(main({"emx": sys.argv[1], **{"onnx2c": o for o in given if o}}, [a for a in sys.argv[2:] if "=" not in a]) > 0)
+    emx = pathlib.Path(sys.argv[1]).with_name("emx-onnx-cgen")
+    sys.exit(main(sys.argv[1], {"emx": emx, **{"onnx2c": o for o in given if o}}, [a for a in sys.argv[2:] if "=" not in a]) > 0)

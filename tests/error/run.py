@@ -43,6 +43,24 @@ MODELS = {
         g (float[2] x) => (float[2] y) { y = f.Lrelu <alpha = 0.5> (x) }
         <domain: "f", opset_import: ["":21]>
         Lrelu <alpha> (a) => (b) { b = LeakyRelu <alpha: float = @alpha> (a) }""",
+    "B5": """<ir_version: 8, opset_import: ["":17, "com.microsoft":1]>
+        g (int32[1,3] x) => (int32[1,6] y) <int32[1] n = {6}> { y = com.microsoft.GreedySearch <eos_token_id = 1, pad_token_id = 0,
+        decoder = d (int32[b,s] input_ids, int32[b,s] position_ids, int32[b,t] attention_mask, float[2,b,1,p,1] past_0)
+        => (float[b,s,4] logits, float[2,b,1,t,1] present_0) <float[4] w = {1,2,3,4}, int64[1] a = {2}, int64[3] c = {0,2,4}> {
+        f = Cast <to = 1> (input_ids) u = Unsqueeze (f, a) logits = Mul (u, w) q = Unsqueeze (f, c) r = Concat <axis = 0> (q, q)
+        present_0 = Concat <axis = 3> (past_0, r) }> (x, n) }""",
+    "B6": """<ir_version: 8, opset_import: ["":17, "com.microsoft":1]>
+        g (int32[1,3] x) => (int32[1,2,6] y) <int32[1] n = {6}, int32[1] k = {2}> { y = com.microsoft.BeamSearch <eos_token_id = 1,
+        pad_token_id = 0, model_type = 1, decoder_start_token_id = 2,
+        encoder = e (int32[b,n] encoder_input_ids, int32[b,n] encoder_attention_mask) => (float[b,1,n,1] present_key_cross_0,
+        float[b,1,n,1] present_value_cross_0) <int64[2] c = {1,3}> { f = Cast <to = 1> (encoder_input_ids)
+        present_key_cross_0 = Unsqueeze (f, c) present_value_cross_0 = Identity (present_key_cross_0) },
+        decoder = d (int32[b,1] input_ids, int32[b,n] encoder_attention_mask, float[b,1,p,1] past_key_self_0,
+        float[b,1,p,1] past_value_self_0, float[b,1,n,1] past_key_cross_0, float[b,1,n,1] past_value_cross_0) => (float[b,1,4] logits,
+        float[b,1,q,1] present_key_self_0, float[b,1,q,1] present_value_self_0) <float[4] w = {1,2,3,4}, int64[1] a = {2},
+        int64[2] c = {1,3}> { f = Cast <to = 1> (input_ids) u = Unsqueeze (f, a) logits = Mul (u, w) v = Unsqueeze (f, c)
+        present_key_self_0 = Concat <axis = 2> (past_key_self_0, v) present_value_self_0 = Concat <axis = 2> (past_value_self_0, v) }>
+        (x, n, "", k, k) }""",
 }
 
 

@@ -341,6 +341,55 @@ def mixture_of_quantised_experts(c):
     return Call([c.x("T", 2, 2), c.x("T", 2, 3, at=1), codes[0], c.x("S", 3, 2), c.x("T", 3, 2), codes[1], c.x("S", 3, 2, at=1)], by=by)
 
 
+# ---- tokens, words and paths ------------------------------------------------------------------------------------------------
+
+
+@calls("BifurcationDetector", domain=MICROSOFT)
+def bifurcation(c):
+    return Call([c.x("T", 5), c.x("T", 2, at=1), ints(5), ints(7)], outputs=2, by=lambda x, y, *_: [np.append(y, 7), ints(-1)])
+
+
+@calls("DynamicTimeWarping", domain=MICROSOFT)
+def dynamic_time_warping(c):
+    return Call([c.x("F", 1, 4)], by=lambda _: [np.array([[0] * 4, [0, 1, 2, 3]])])
+
+
+@calls("MaxpoolWithMask", domain=MICROSOFT)
+def pool_with_mask(c):
+    return Call([c.x("T", 1, 1, 4), np.array([[[1, 1, 0, 1]]], np.int32)], {"kernel_shape": [2]},
+                by=lambda x, _: [np.array([[[x[..., :2].max(), x[0, 0, 1], np.finfo(np.float32).min]]])])
+
+
+@calls("NGramHashMapping", "VarlenNGramHashMapping", domain=MICROSOFT)
+def ngram_hashes(c):
+    starts = [np.array([0, 3], np.int32)] if c.op.startswith("Varlen") else []
+    of = [to_type(np.array(v), c["M"]) for v in ([4, 5, 6], [3, 7], [10])]
+
+    def by(ids, *_):
+        y = (ids.ravel() * 3 ^ np.array([1, *ids.ravel()[:-1]]) * 7) % 10
+        return [y.reshape(*ids.shape, 1), ids.ravel()[-1:].reshape(1, 1)]
+    return Call([of[0] if starts else of[0][None], *of[1:], *starts], {"pad_id": 1, "max_ngram_size": 2, "n_head_per_ngram": 1}, outputs=2, by=by)
+
+
+@calls("WordConvEmbedding", domain=MICROSOFT)
+def word_embedding(c):
+    return Call([np.array([[1, 2]], np.int32), c.x("T1", 3, 1, 1, 2), c.x("T1", 3), c.x("T1", 4, 2, at=1)],
+                by=lambda _, w, b, of: [np.tanh(of[1:3] @ w[:, 0, 0].T + b).max(0, keepdims=True)])
+
+
+@calls("AttnLSTM", domain=MICROSOFT)
+def attended_lstm(c):
+    """One step, which attends to nothing yet."""
+    def by(x, w, r, query, key, score, memory):
+        i, o, _, g = np.split(w[0, :, :1] @ x[0].T, 4)
+        cell = np.tanh(g.T) / (1 + np.exp(-i.T))
+        h = np.tanh(cell) / (1 + np.exp(-o.T))
+        return [h[None, None], h[None], cell[None]]
+    inputs = [c.x("T", 1, 2, 1), c.x("T", 1, 8, 4), c.x("T", 1, 8, 2), c.x("T", 1, 2, 2), c.x("T", 1, 3, 2), c.x("T", 1, 2), c.x("T", 2, 2, 3)]
+    return Call([*inputs[:3], None, np.array([1, 1], np.int32), None, None, None, *inputs[3:]], {"hidden_size": 2}, outputs=3,
+                by=lambda x, w, r, _, lengths, *more: by(x, w, r, *more[3:]))
+
+
 # ---- in blocks of 8 channels ------------------------------------------------------------------------------------------------
 
 NCHWC = "com.microsoft.nchwc"

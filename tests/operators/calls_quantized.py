@@ -51,6 +51,14 @@ def nhwc_max_pool(c):
     return Call([x], {"kernel_shape": [2, 2], "strides": [2, 2]}, by=lambda *_: [x.reshape(1, 2, 2, 2, 2, 2).max((2, 4))])
 
 
+@calls("MatMulFpQ4", domain=MICROSOFT)
+def matmul_fpq4(c):
+    """The scale is 0.5, the zero point 3; the codes are 0 to 15, twice."""
+    b = np.concatenate([np.array([0, 0, 0, 63, 3], np.uint8), np.arange(16, dtype=np.uint8) * 17])
+    return Call([c.x("T1", 2, 32), b, np.array([32, 1])], {"blk_quant_type": 1}, consts=(2,),
+                by=lambda x, *_: [x @ ((np.arange(32) % 16 - 3) / 2).reshape(32, 1)])
+
+
 @calls("MatMulBnb4", domain=MICROSOFT)
 def matmul_bnb4(c):
     w = np.array([0x7F] * 8, np.uint8)  # of NF4: 0, 1, 0, 1, ...

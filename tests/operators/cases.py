@@ -23,6 +23,7 @@ import corners
 import exporters
 import fused
 import gates
+import generation
 import gradients
 import gradients_control
 import gradients_each
@@ -34,6 +35,7 @@ import pairs
 import plain
 import quantized
 import scopes
+import tokens
 import words
 from cache import generated
 from message import write_test
@@ -721,9 +723,10 @@ def main():
                     containers.add_resized_loops, containers.add_string_loops, scopes.add_all, corners.add_corners, axes.add_axes,
                     pairs.add_pairs, instances.add_instances, attentions.add_attentions, exporters.add_exporters,
                     fused.add_fused,
-                    gates.add_gates,
+                    gates.add_gates, generation.add_searches,
                     nchwc.add_nchwc,
                     plain.add_plain,
+                    tokens.add_tokens,
                     quantized.add_quantized, words.add_words):
             add(cases)
         print(f"operators: {cases.count} tests written")

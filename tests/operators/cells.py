@@ -24,6 +24,7 @@ import calls_attention
 import calls_fused
 import calls_network
 import calls_quantized
+import generation
 from cache import generated
 from call import element, kind_of, to_type
 
@@ -196,7 +197,7 @@ def renamed(graph, prefix):
         for names in node.input, node.output:
             names[:] = [prefix + n if n else "" for n in names]
         for a in node.attribute:
-            if a.type == onnx.AttributeProto.GRAPH:
+            if a.type == onnx.AttributeProto.GRAPH and a.name not in ("decoder", "encoder"):  # in these the names have a meaning
                 renamed(a.g, prefix)
             if node.op_type == "Gradient" and a.type == onnx.AttributeProto.STRING:
                 a.s = prefix.encode() + a.s
@@ -289,7 +290,7 @@ def main():
     onnxruntime.set_default_logger_severity(4)
     np.seterr(all="ignore")
     sources = [__file__, call.__file__, calls.__file__, calls_attention.__file__, calls_fused.__file__, calls_network.__file__, calls_quantized.__file__,
-               sys.argv[2]]
+               generation.__file__, sys.argv[2]]
     with open(sys.argv[2]) as f:
         table = json.load(f)
     schemas = {(s.domain, s.name, s.since_version): s for s in onnx.defs.get_all_schemas_with_history()}

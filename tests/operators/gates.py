@@ -192,7 +192,7 @@ def add_experts(c):
         for k in 1, 2, 4:
             for normal_weights in 0, 1:
                 bias = (k + normal_weights) % 2
-                attrs = {"k": k, "activation_type": kind, "normalize_routing_weights": normal_weights}
+                attrs = {"k": k, "activation_type": kind, "normalize_routing_weights": normal_weights, "use_sparse_mixer": int(k == 2)}
                 inputs = [x, router, w1, b1 if bias else None, w2, *([b2] if bias else [])]
                 add(c, f"experts_{kind}_{k}{normal_weights}", "MoE", inputs, attrs, consts=(2, 3, 4, 5) if k == 2 else ())
                 if k == 2:
@@ -250,6 +250,7 @@ def add_quantised_experts(c):
         attrs = {"k": 1 + i % 3, "activation_type": activation, "expert_weight_bits": bits, "normalize_routing_weights": i % 2, "swiglu_fusion": int(fused),
                  **({"block_size": block} if block else {}), **({"activation_alpha": 1.7, "activation_beta": 1.0, "swiglu_limit": 2.0} if fused else {})}
         double = [x if x is None else x.astype(float) for x in (x, router, inputs[14])]
+        attrs["use_sparse_mixer"] = int(attrs["k"] == 2)
         y = mixed(*double, i % 2, attrs["k"], (all1, all2), (b1 * (i % 3 > 0), b2 * (i % 3 > 0)), gated if fused else lambda h, *_: silu(h))
         by = "runtime" if kind == np.float32 and not (bits == 8 and block and i % 4) else [y.astype(kind)]
         add(c, f"quantised_experts_{bits}_{block}_{zeros}_{activation}_{kind.__name__}", "QMoE", inputs, attrs, by=by,

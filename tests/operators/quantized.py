@@ -186,6 +186,14 @@ def add_bits(c):
         weights = runtime("MatMulBnb4", [eye, w, top], attrs)
         x = normal(2, n)
         add(c, f"bnb4_{kind}_back", "MatMulBnb4", [x, w, top], {**attrs, "transB": 0, "training_mode": 1}, by=[x @ weights.T])
+    for kind in 0, 1, 2:
+        for k, n, shape in (64, 5, (3, 64)), (40, 3, (2, 3, 40)), (32, 1, (32,)), (7, 2, (1, 7)), (300, 17, (4, 300)), (33, 4, (0, 33)):
+            w = rng.integers(0, 16, (n, -(-k // 32), 20 + (kind > 0))).astype(np.uint8)
+            w[..., -16:] += 16 * rng.integers(0, 16, w[..., -16:].shape).astype(np.uint8)
+            w[..., :4] = powers(np.float32, n, w.shape[1], 1).view(np.uint8)
+            inputs, attrs = [normal(*shape), w.ravel(), np.array([k, n])], {"blk_quant_type": kind}
+            add(c, f"fpq4_{kind}_{k}", "MatMulFpQ4", inputs, attrs if kind != 1 or k != 7 else {})
+        add(c, f"fpq4_{kind}_given", "MatMulFpQ4", inputs, attrs, data=(0, 1))
 
 
 def runtime(op, inputs, attrs):

@@ -6,6 +6,18 @@ test-plain: setup all
 	@$(PYTHON) tests/plain/run.py $(B)/onnxcc $(B)/plain-networks $(NETWORKS)
 .PHONY: test-plain
 
+# Every line of the networks' C is executed. Parts: plain/trace, plain/trace_place, plain/trace_loop, plain/state.
+TESTS += plain-coverage
+test-plain-coverage: setup all
+	@$(PYTHON) tests/plain/coverage.py $(B)/onnxcc $(B)/plain-coverage $(NETWORKS)
+.PHONY: test-plain-coverage
+
+# gcc -fanalyzer, clang -Weverything and cppcheck's MISRA addon have no message, but for what docs/plain.md lists.
+TESTS += plain-analysers
+test-plain-analysers: setup all
+	@$(PYTHON) tests/plain/analysers.py $(B)/onnxcc $(B)/plain-analysers docs/plain.md $(NETWORKS)
+.PHONY: test-plain-analysers
+
 # One of PLAIN_EVERY official tests and of the operators' cases, others for every commit, for plain: under sanitizers, and without a
 # warning. Without those of the image formats that need libraries (README, Limits).
 TESTS += plain-suite
@@ -22,8 +34,8 @@ test-plain-suite: setup $(B)/suite/run $(B)/suite/call-sanitized $(B)/include/on
 			END { print "plain-suite: " p + 0 " passed, " f + (n != 2) " failed"; exit f || n != 2 }'
 .PHONY: test-plain-suite
 
-# Frama-C's EVA (Debian's frama-c-base) on some of the networks: no alarm, whatever the inputs.
-PROVED ?= layer_norm if loop forest mlp mlp_int8 lstm gru transformer bounded
+# Frama-C's EVA (Debian's frama-c-base) on the networks, but for `image`: no alarm, whatever the inputs. Takes several minutes.
+PROVED ?= layer_norm if loop forest mlp mlp_int8 lstm gru transformer bounded cnn cnn_int8 ds_cnn ds_cnn_int8 resnet8 resnet8_int8
 test-proof: all
 	@$(PYTHON) tests/plain/proof.py $(B)/onnxcc $(B)/proof $(or $(NETWORKS),$(PROVED))
 .PHONY: test-proof
