@@ -301,25 +301,22 @@ static void layout_graph(Graph *g)
     }
 }
 
-/* Makes the weights that g's nodes still read as floats, and that are codes, results of nodes that run. */
-static void unfold_graph(Graph *g)
+/* Makes the weights that nodes still read as floats, and that are codes, results of nodes that run. */
+static void unfold_weights(Graph *g)
 {
-    EACH_NODE (n, g) {
-        EACH_NESTED (inner, n)
-            unfold_graph(inner);
+    EACH_NODE (n, g)
         for (int i = 0; i < n->n_in; i++)
             if (n->in[i] && n->in[i]->data && n->in[i]->data->origin) {
                 Value *made = unfolded(n, n->in[i]);
                 if (made)
                     node_set_in(n, i, made);
             }
-    }
 }
 
 void layout_model(Model *m)
 {
     layout_graph(m->graph);
-    unfold_graph(m->graph);
+    unfold_weights(m->graph);
     remove_dead(m->graph);
     EACH_NODE (n, m->graph)
         remark_transpose(n);
