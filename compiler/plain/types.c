@@ -110,8 +110,8 @@ void each_node(Syntax *n, void (*visit)(Syntax *, void *), void *arg)
 
 bool is_mention(const Syntax *e)
 {
-    return e->kind == CAST
-    &&!strcmp(e->type.base, "void") && !e->pointers && e->kid.at[0]->kind == NAME;
+    const bool is_cast = e->kind == CAST;
+    return is_cast && !strcmp(e->type.base, "void") && !e->pointers && e->kid.at[0]->kind == NAME;
 }
 
 /* ---- what can be left out ---------------------------------------------------------------------------------------- */

@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 
 import networks
-from run import SPECIAL, shell
+from run import shell
 
 RUNS = 60       # of each network
 BRANCHES = 0.03  # that no run takes, such as those of clamps to infinite bounds
@@ -22,35 +22,12 @@ WITHOUT = {"image"}
 DUMP = "void __gcov_dump(void);\nvoid m_dump(void);\nvoid m_dump(void) { __gcov_dump(); }\n"
 
 
-def floats(random, shape, seed):
-    """Random numbers of a magnitude that depends on the seed; in two of three cases with special ones, some or all of them."""
-    x = (random.standard_normal(shape) * 10.0 ** random.integers(-3, 4)).astype(np.float32).reshape(-1)
-    if seed % 3 == 1:
-        x[random.integers(x.size, size=1 + x.size // 4)] = random.choice(SPECIAL)
-    elif seed % 3 == 2:
-        x[:] = random.choice(SPECIAL, x.size) if seed % 2 else random.choice(SPECIAL)
-    return x.reshape(shape)
-
-
-def inputs(model, seed):
-    random = np.random.default_rng(seed)
-    for v in model.graph.input:
-        shape = [d.dim_value or 6 for d in v.type.tensor_type.shape.dim]
-        kind = v.type.tensor_type.elem_type
-        if kind == onnx.TensorProto.FLOAT:
-            yield floats(random, shape, seed)
-        elif kind == onnx.TensorProto.INT64:
-            yield np.array(random.integers(-2, 8, shape), np.int64)
-        else:
-            yield np.array(random.integers(0, 2 if kind == onnx.TensorProto.BOOL else 256, shape), np.uint8)
-
-
 def execute(library, model, header):
     """All runs; outputs are discarded."""
     m = ctypes.CDLL(str(library))
     size = max(int(n) for n in re.findall(r"_SIZE (\d+)", header))
     for seed in range(RUNS):
-        given = [np.ascontiguousarray(x) for x in inputs(model, seed)]
+        given = [np.ascontiguousarray(x) for x in networks.inputs(model, seed)]
         pointers = [x.ctypes.data_as(ctypes.c_void_p) for x in (*given, np.zeros(size, np.float64))]
         if "struct m_sizes *" in header:
             pointers.append((ctypes.c_int64 * 3)(*[seed % 9 - 1] * 3))

@@ -1,5 +1,5 @@
 """Writes the networks that the tests of --target plain analyse: networks.py FOLDER. Weights are drawn from a fixed seed; `OPTIONS` are
-the options that a network needs besides the target."""
+the options that a network needs besides the target; `inputs` gives values to run it on."""
 import pathlib
 import sys
 
@@ -8,6 +8,8 @@ from onnx import TensorProto, helper, numpy_helper, save
 
 OPTIONS = {"bounded": ["--all-dims=<=6"], "image": ["--all-dims=<=6"], "loop": ["--dim", "trips<=5"]}
 FLOAT, INT64, BOOL, UINT8, INT8, INT32 = (getattr(TensorProto, t) for t in ("FLOAT", "INT64", "BOOL", "UINT8", "INT8", "INT32"))
+
+SPECIAL = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 1e38, -1e38, 1e-40, 3.5], np.float32)
 
 
 class Graph:
@@ -238,6 +240,30 @@ def forest(folder):
            nodes_featureids=feature, nodes_values=value, nodes_modes=mode, nodes_truenodeids=true, nodes_falsenodeids=false,
            target_treeids=t_tree, target_nodeids=t_node, target_ids=t_id, target_weights=t_w)
     g.save(folder, [1, 1])
+
+
+def floats(random, shape, seed):
+    """Random numbers of a magnitude that depends on the seed; in two of three cases with special ones: two, a quarter, or all."""
+    x = (random.standard_normal(shape) * 10.0 ** random.integers(-3, 4)).astype(np.float32).reshape(-1)
+    if seed % 3 == 1:
+        x[random.integers(x.size, size=2 if seed % 2 else 1 + x.size // 4)] = random.choice(SPECIAL)
+    elif seed % 3 == 2:
+        x[:] = random.choice(SPECIAL, x.size) if seed % 2 else random.choice(SPECIAL)
+    return x.reshape(shape)
+
+
+def inputs(model, seed):
+    """Values for a network's inputs: also integers out of range, and every byte."""
+    random = np.random.default_rng(seed)
+    for v in model.graph.input:
+        shape = [d.dim_value or 6 for d in v.type.tensor_type.shape.dim]
+        kind = v.type.tensor_type.elem_type
+        if kind == FLOAT:
+            yield floats(random, shape, seed)
+        elif kind == INT64:
+            yield np.array(random.integers(-2, 8, shape), np.int64)
+        else:
+            yield np.array(random.integers(0, 2 if kind == BOOL else 256, shape), np.uint8)
 
 
 def write(folder):
