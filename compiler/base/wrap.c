@@ -43,10 +43,10 @@ static int quality_of_break(const char *s, int i)
 
 /* Where a line of s ends, the index of a space: of the places in its first `room` characters, but not in the first
  * third, within the fewest parentheses the best and last one; before the comment at the end; if there is no such place,
- * the first one; 0: there is none. */
+ * the end of the last parenthesis there; or else the first place; 0: there is none. */
 static int find_break(const char *s, int room)
 {
-    int best = 0, best_depth = 0, best_quality = 0, depth = 0;
+    int best = 0, best_depth = 0, best_quality = 0, depth = 0, opened = 0;
     bool quoted = false;
     for (int i = 0; s[i] && (i <= room || !best); i++) {
         quoted ^= s[i] == '"';
@@ -55,6 +55,8 @@ static int find_break(const char *s, int room)
         if (!strncmp(s + i, " /*", 3))
             return i;
         depth += (s[i] == '(') - (s[i] == ')');
+        if (s[i] == '(' && i < room)
+            opened = i + 1;
         const int quality = quality_of_break(s, i);
         const bool shallow = best <= room / 3 || depth < best_depth || (depth == best_depth && quality >= best_quality);
         if (quality && (!best || (i > room / 3 && shallow))) {
@@ -63,7 +65,7 @@ static int find_break(const char *s, int room)
             best_quality = quality;
         }
     }
-    return best;
+    return opened && (!best || best > room) ? opened : best;
 }
 
 /* Lines end with `end`, all but the last. */
@@ -77,8 +79,8 @@ static void put_broken(Text *t, int indent, const char *s, const char *end)
             break;
         text_put(t, "%*s%.*s%s\n", indent, "", at, s, end);
         pass_parentheses(&open, s, at, indent);
-        s += at + 1;
-        const int inside = innermost(&open);
+        const int inside = s[at - 1] == '(' ? -1 : innermost(&open);
+        s += at + (s[at] == ' ');
         indent = inside >= 0 && inside <= RIGHTMOST ? inside : first + 8;
     }
     text_put(t, "%*s%s", indent, "", s);

@@ -244,14 +244,16 @@ static void put_status(Text *t, const Interface *f, const Emitter *e)
             t,
             "#ifdef %s\n#error \"a header included before has %s: compile the model with another --prefix\"\n#endif\n",
             ok, ok);
-    if (!e->fallible)
+    if (!e->fallible) {
         text_put(t, "enum { %s_OK = 0 }; /* this model cannot fail at run time */\n", f->u);
-    else
-        text_put(t, "enum { %s_OK = 0, %s_BAD_SIZE = 1, %s_BAD_INDEX = 2, %s_BAD_VALUE = 3", f->u, f->u, f->u, f->u);
-    if (e->fallible) {
+    } else {
+        Text line = {0};
+        text_put(&line, "enum { %s_OK = 0, %s_BAD_SIZE = 1, %s_BAD_INDEX = 2, %s_BAD_VALUE = 3", f->u, f->u, f->u,
+                 f->u);
         if (constants()->loaded)
-            text_put(t, ", %s_BAD_WEIGHTS = 4", f->u);
-        text_put(t, e->m->entries.n ? ", %s_BAD_STATE = 5 };\n" : " };\n", f->u);
+            text_put(&line, ", %s_BAD_WEIGHTS = 4", f->u);
+        text_put(&line, e->m->entries.n ? ", %s_BAD_STATE = 5 };" : " };", f->u);
+        put_wrapped(t, 0, line.s);
     }
     text_put(t, "const char *%s_status(int status); /* the name of a status */\n\n", f->p);
 }

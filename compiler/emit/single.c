@@ -363,7 +363,8 @@ static void put_members(Text *t, int indent, const char *s)
 {
     Wrapped w = {.to = t, .first = "", .between = "", .indent = indent};
     for (size_t n; *s; s += n + strspn(s + n, " ")) {
-        n = strcspn(s, ";") + 1;
+        n = strcspn(s, ";");
+        n += s[n] == ';';
         put_piece(&w, text_format("%.*s", (int)n, s));
     }
     text_put(t, "\n");
@@ -372,8 +373,9 @@ static void put_members(Text *t, int indent, const char *s)
 /* Prints a line that is too long. */
 static void put_long(Text *t, int indent, const char *line)
 {
-    const char *const member_end = strchr(line, ';');
-    strpbrk(line, "(=") || !member_end || !member_end[1] ? put_wrapped(t, indent, line) : put_members(t, indent, line);
+    const char *const member_end = strchr(line, ';'), *const next = member_end ? member_end + 1 : "";
+    const bool members = next[strspn(next, " ")] && !strpbrk(line, "(=/");
+    (members ? put_members : put_wrapped)(t, indent, line);
 }
 
 /* Prints the line at s, which begins `by` columns too far right; *is_directive: it continues one. Returns the line's

@@ -20,5 +20,6 @@ TESTS += lines
 LINES_EVERY ?= 8
 test-lines: setup all
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
-	@B=$(abspath $(B)) $(PYTHON) tests/emitted/lines.py $(CACHE)/suite $(LINES_EVERY) $(OLD_TURN)
+	@$(PYTHON) tests/operators/cases.py $(CACHE)/operators
+	@B=$(abspath $(B)) $(PYTHON) tests/emitted/lines.py $(LINES_EVERY) $(OLD_TURN) $(CACHE)/suite $(CACHE)/operators
 .PHONY: test-lines

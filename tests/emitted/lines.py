@@ -1,5 +1,5 @@
-"""lines.py SUITE EVERY TURN - no line of code in the C of the official tests has more than 120 columns, with and without --single; of the
-tests one of EVERY, which TURN selects. Prints failures, then "lines: N passed, N failed"."""
+"""lines.py EVERY TURN FOLDER... - no line of code in the C of the folders' tests has more than 120 columns, with and without --single and a
+long prefix; of the tests one of EVERY, which TURN selects. Prints failures, then "lines: N passed, N failed"."""
 import concurrent.futures
 import os
 import pathlib
@@ -18,7 +18,7 @@ def wide(text):
 
 def misplaced(body):
     """Continuation lines that are not aligned to the innermost open parenthesis. In a list in braces, or if the parenthesis is right of
-    column 60, they may be indented by 8 columns instead."""
+    column 60 or ends its line, they may be indented by 8 columns instead."""
     body = re.sub(r'(?s:/\*.*?\*/)|"(?:[^"\\\n]|\\.)*"|(?m:^#(?:.*\\\n)*.*)', lambda m: re.sub(r"[^\n]", " ", m[0]), body)
     within, first = [], 0     # columns after parentheses; LIST: in braces
     LIST = 999
@@ -29,7 +29,7 @@ def misplaced(body):
         first = first if within else at
         for i, c in enumerate(line, 1):
             if c == "(" or c == "{" and i < len(line):
-                within.append(i if c == "(" else LIST)
+                within.append(i if c == "(" and i < len(line) else LIST)
             elif within and (c == ")" or c == "}" and within[-1] == LIST):
                 within.pop()
 
@@ -38,13 +38,16 @@ def emitted(model, *options):
     """The C; empty: refused."""
     c = WORK / model.parent.name / f"m{len(options)}.c"
     c.parent.mkdir(parents=True, exist_ok=True)
-    p = subprocess.run([c.parents[2] / "onnxcc", model, "-o", c, "--prefix", "m", *options], capture_output=True, timeout=600, check=False)
+    p = subprocess.run([WORK.parent / "onnxcc", model, "-o", c, "--prefix", "m", *options], capture_output=True, timeout=600, check=False)
     return c.read_text() if p.returncode == 0 else ""
 
 
-def main(suite, every, turn):
-    models = sorted(pathlib.Path(suite).resolve().glob("*/*/model.onnx"))[int(turn) % int(every)::int(every)]
-    jobs = [(m, *options) for m in models for options in ((), ("--single",))]
+WAYS = (), ("--single",), ("--single", "--prefix", "person_detector")
+
+
+def main(every, turn, *folders):
+    models = [m for f in folders for m in sorted(pathlib.Path(f).resolve().glob("*/*/model.onnx"))[int(turn) % int(every)::int(every)]]
+    jobs = [(m, *options) for m in models for options in WAYS]
     passed = failed = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for (model, *options), text in zip(jobs, pool.map(lambda job: emitted(*job), jobs)):
