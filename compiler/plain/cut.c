@@ -76,8 +76,9 @@ static Syntax *as_literal(Syntax *e)
         return NULL;
     if (t.pointers)
         return v == 0 ? node(NAME, "NULL") : NULL;
-    return e->kind != CAST
-    &&(is_truth(e) || is_followed_type(t.base)) ? number(v) : NULL;
+    if (e->kind == CAST || !(is_truth(e) || is_followed_type(t.base)))
+        return NULL;
+    return number(v);
 }
 
 /* a && b if `both`, else a || b; one side alone where the truth of the other is known and does not matter. */
