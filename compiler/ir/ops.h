@@ -143,6 +143,8 @@ Value *make_ints(Node *n, int k, const int64_t *v); /* constants */
 Value *make_dims(Node *n, int k, const Dim *v);     /* the same with sizes */
 /* ops/unfold.c: v, constant weights of n, computed from codes at every run; NULL: they are not made of codes */
 Value *unfolded(Node *n, Value *v);
+/* Constant weights of n times a factor: that of codes becomes a part of their scale, and they stay codes. */
+Value *weights_times(Node *n, Value *w, Value *factor);
 Value *make_reshape(Node *n, Value *v, int rank, const Dim *dim); /* ops/view.c; a 0 in dim is the size 0 */
 /* ops/within.c: v, checked at run time: low <= element <= high, or < high if `below`; NULL: NULL */
 Value *make_within(Node *n, Value *v, int64_t low, Dim high, bool below);

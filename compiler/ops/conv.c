@@ -475,8 +475,7 @@ static bool fold_scale(Node *n, int axis, Value *factor, Value *offset)
         for (int i = 0; i < w->shape->rank; i++)
             shape[i] = i == axis ? -1 : 1;
         Value *f = folded_node(make(n, "Reshape", 2, factor, make_ints(n, w->shape->rank, shape))->def);
-        w = folded_node(make(n, "Mul", 2, w, f)->def);
-        node_set_in(n, 1, w);
+        node_set_in(n, 1, weights_times(n, w, f));
         if (b)
             b = folded_node(make(n, "Mul", 2, b, factor)->def);
     }

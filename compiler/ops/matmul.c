@@ -135,8 +135,9 @@ static void bind_coded(Node *n, const Product *p, const Coded *c)
     enum { EXPANDED = 64, FEWEST = 32 }; /* values of k that are expanded at a time */
     Dim m = shape_product(p->a, 0, p->a.rank - 1);
     const bool wide = opt()->target->vector > 4 && !dim_is(m, 1); /* vectors expand a single row in registers */
-    const int64_t columns = wide ? COLUMNS : TILE_PANEL, chunk = wide ? EXPANDED : FEWEST;
-    const int64_t depth = CACHE / COLUMNS / 4;
+    const int64_t most = wide ? COLUMNS : TILE_PANEL, all = dim_value(dim_ceil(p->n, D(TILE_PANEL))) * TILE_PANEL;
+    const int64_t columns = all < most ? all : most, depth = CACHE / COLUMNS / 4;
+    const int64_t part = wide ? EXPANDED : FEWEST, chunk = dim_value(p->k) < part ? dim_value(p->k) : part;
     BIND_ARGS(n, dense_coded, F32, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), NULL, in(n, 3), in(n, 4), out(n, 0)),
               .m = m, .n = p->n, .k = p->k, .x_pitch = p->k, .y_pitch = p->n, .r_pitch = p->n, CODED_FIELDS(*c),
               .columns = D(columns), .chunk = D(chunk), .depth = D(depth), .lo = -__builtin_inf(),
@@ -292,7 +293,7 @@ static bool product_fold_scale(Node *n, Value *factor, Value *offset)
     if (factor) {
         const int64_t column[2] = {-1, 1};
         Value *f = attr_int(n, "trans_b") ? folded(n, "Reshape", factor, make_ints(n, 2, column)) : factor;
-        node_set_in(n, 1, folded(n, "Mul", b, f));
+        node_set_in(n, 1, weights_times(n, b, f));
         bias = bias ? folded(n, "Mul", bias, factor) : NULL;
     }
     if (offset)
@@ -329,7 +330,10 @@ static void matmul_expand(Node *n)
 static Value *scaled(Node *n, Value *v, Type t, double factor)
 {
     v = make_cast(n, v, t);
-    return factor == 1 ? v : make(n, "Mul", 2, v, make_scalar(n, t, factor));
+    if (factor == 1)
+        return v;
+    Value *f = make_scalar(n, t, factor);
+    return v->data ? weights_times(n, v, f) : make(n, "Mul", 2, v, f);
 }
 
 /* Is multiplication by the factor exact, unless it overflows? */

@@ -23,8 +23,6 @@ static bool is_op(const Node *n, const char *domain, const char *op)
     return !strcmp(n->op->name, op) && !strcmp(n->op->domain ? n->op->domain : "", domain);
 }
 
-static bool read_linear(Node *at, Value *v, Affine *l);
-
 static bool is_given_const(const Value *v) { return v && v->data && !v->data->symbolic; }
 
 static bool read_dequantize(const Node *n, Affine *l)
@@ -81,6 +79,18 @@ static bool move_parts(Node *at, const Node *n, Affine *l)
     return is_given_const(l->x) && (!l->zero || is_given_const(l->zero)) && (!l->scale || is_given_const(l->scale));
 }
 
+/* Are they integers whose difference from a code is an exact float, and no overflow? */
+static bool are_small(const Value *zero)
+{
+    enum { MOST = 1 << 23 };
+    bool small = is_given_const(zero) && type_is_int(zero->type);
+    for (int64_t i = 0, n = small ? tensor_count(zero->data) : 0; i < n && small; i++) {
+        const int64_t x = tensor_get_int(zero->data, i);
+        small = x > -MOST && x < MOST;
+    }
+    return small;
+}
+
 bool read_rounded(Node *at, Value *v, Affine *l)
 {
     const Node *n = is_given_const(v) ? v->data->origin : NULL;
@@ -91,7 +101,7 @@ bool read_rounded(Node *at, Value *v, Affine *l)
     return moves_one(n) && read_rounded(at, n->in[0], l) && move_parts(at, n, l);
 }
 
-static bool read_linear(Node *at, Value *v, Affine *l)
+bool read_linear(Node *at, Value *v, Affine *l)
 {
     const Node *n = is_given_const(v) ? v->data->origin : NULL;
     *l = (Affine){v, NULL, NULL};
@@ -111,7 +121,7 @@ static bool read_linear(Node *at, Value *v, Affine *l)
         return !l->scale && (v->type == F32 || (type_is_int(l->x->type) && (!l->zero || type_is_int(l->zero->type))));
     if (is_op(n, "", "Sub") && !l->zero && !l->scale) {
         l->zero = n->in[1];
-        return is_given_const(l->zero);
+        return is_given_const(l->zero) && (v->type != I32 || are_small(l->zero));
     }
     if (is_op(n, "", "Mul") && !l->scale && v->type == F32) {
         l->scale = n->in[1];
@@ -511,13 +521,18 @@ static Value *narrowed(Node *n, Value *v, Type t)
     return inferred(make_cast(n, v, t));
 }
 
+static Value *gathered(Node *n, Value *v, int axis)
+{
+    return inferred(with_int(make(n, "onnxcc.Gather", 2, v, in(n, 1)), "axis", axis));
+}
+
 /* The part of v, which broadcasts to the data of Gather n, that belongs to the data gathered along `axis`. */
 static Value *taken(Node *n, Value *v, int axis)
 {
     if (!v || !v->shape->rank)
         return v;
     if (!dim_is(v->shape->dim[axis], 1))
-        return inferred(with_int(make(n, "onnxcc.Gather", 2, v, in(n, 1)), "axis", axis));
+        return gathered(n, v, axis);
     const int more = in_shape(n, 1).rank - 1;
     Dim dim[2 * MAX_RANK];
     int rank = 0;
@@ -569,7 +584,7 @@ bool gather_stored(Node *n)
     Value *codes = block ? inferred(make_reshape(n, l.x, split.rank, split.dim)) : l.x;
     Value *scale = in_blocks(n, l.scale, &x, split, block), *zero = in_blocks(n, l.zero, &x, split, block);
     zero = narrowed(n, zero, l.x->type);
-    Value *y = taken(n, codes, axis);
+    Value *y = gathered(n, codes, axis);
     scale = taken(n, scale, axis);
     zero = taken(n, zero, axis);
     if (codes_alone)

@@ -32,6 +32,7 @@ typedef union Lane {
 bool is_one(const Value *v); /* constants: one number for all elements */
 /* Are v, weights of n, constant codes of fewer bits? */
 bool may_be_coded(Node *n, Value *v, Affine *l);
+bool read_linear(Node *n, Value *v, Affine *l);  /* the same, whatever their number and the options */
 bool read_rounded(Node *n, Value *v, Affine *l); /* the same for v of 16-bit floats, to which the numbers are rounded */
 Value *as_integers(Node *n, Value *v);           /* NULL: v has floats that are no integers */
 int64_t gcd(int64_t a, int64_t b);

@@ -110,9 +110,9 @@ static Value *one(Node *n, const Value *v)
 
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
 
-static Value *late(Value *made)
+static Value *step(Value *made, bool late)
 {
-    made->def->late = true;
+    made->def->late = late;
     return inferred(made);
 }
 
@@ -122,18 +122,29 @@ static bool is_one_step(const Value *x, const Value *zero)
     return x->type != F16 && x->type != BF16 && (!zero || type_is_int(x->type) == type_is_int(zero->type));
 }
 
-/* (x - zero) * scale as type t, computed at every run. */
-static Value *computed(Node *n, Value *x, Value *zero, Value *scale, Type t)
+static Value *as_float(Node *n, Value *v, bool late) { return v->type == F32 ? v : step(make_cast(n, v, F32), late); }
+
+/* (x - zero) * scale as type t; late: computed at every run. */
+static Value *computed(Node *n, Value *x, Value *zero, Value *scale, Type t, bool late)
 {
     if ((scale || zero) && is_one_step(x, zero))
-        return late(
-            with_int(make(n, "onnxcc.Dequantize", 3, x, scale ? scale : make_scalar(n, F32, 1), zero), "to", t));
-    Value *y = late(make_cast(n, x, F32));
+        return step(with_int(make(n, "onnxcc.Dequantize", 3, x, scale ? scale : make_scalar(n, F32, 1), zero), "to", t),
+                    late);
+    Value *y = as_float(n, x, late);
     if (zero)
-        y = late(make(n, "Sub", 2, y, zero->type == F32 ? zero : late(make_cast(n, zero, F32))));
+        y = step(make(n, "Sub", 2, y, as_float(n, zero, late)), late);
     if (scale)
-        y = late(make(n, "Mul", 2, y, scale->type == F32 ? scale : late(make_cast(n, scale, F32))));
+        y = step(make(n, "Mul", 2, y, as_float(n, scale, late)), late);
     return y;
+}
+
+Value *weights_times(Node *n, Value *w, Value *factor)
+{
+    Affine l;
+    if (w->type != F32 || !read_linear(n, w, &l) || !l.scale)
+        return inferred(make(n, "Mul", 2, w, factor));
+    Value *scale = inferred(make(n, "Mul", 2, as_float(n, l.scale, false), factor));
+    return computed(n, l.x, l.zero, scale, F32, false);
 }
 
 static bool is_elementwise(const Node *n) { return n->op->pointwise || n->op->flags & ELEMENTWISE; }
@@ -181,7 +192,9 @@ Value *unfolded(Node *n, Value *v)
         Value *whole = as_integers(n, zero);
         zero = whole ? whole : zero;
     }
-    const Type ints[] = {l.x->type, I32, NO_TYPE};
+    const bool one_step = is_one_step(l.x, zero);
+    const Type ints[] = {l.x->type, I32, NO_TYPE}, floats[] = {l.x->type, F32, NO_TYPE};
+    const Type *const shifts = zero && type_is_int(zero->type) ? ints : one_step ? floats : reals;
     const Blocks none = blocks_of(make_scalar(n, F32, 0), x);
     const Blocks of_zero = zero && !is_one(zero) ? blocks_of(zero, x) : none,
                  of_scale = scale && !is_one(scale) ? blocks_of(scale, x) : none;
@@ -202,8 +215,7 @@ Value *unfolded(Node *n, Value *v)
         return NULL;
     }
     if (zero)
-        zero =
-            is_one(zero) ? one(n, zero) : by_blocks(n, zero, x, &cut, &of_zero, type_is_int(zero->type) ? ints : reals);
+        zero = is_one(zero) ? one(n, zero) : by_blocks(n, zero, x, &cut, &of_zero, shifts);
     if (scale)
         scale = is_one(scale) ? one(n, scale) : by_blocks(n, scale, x, &cut, &of_scale, reals);
     const int64_t bits = (int64_t)(tensor_size(l.x->data) + (zero ? tensor_size(zero->data) : 0) +
@@ -217,7 +229,7 @@ Value *unfolded(Node *n, Value *v)
     (void)applies(REWRITE_STORED, n, "%s, as codes of %d bits, from which a loop computes floats", remark_value(v),
                   type_bits(l.x->type));
     Value *codes = rank == x->rank ? l.x : inferred(make_reshape(n, l.x, rank, dim));
-    Value *y = computed(n, codes, zero, scale, v->type);
+    Value *y = computed(n, codes, zero, scale, v->type, true);
     y->name = v->name;
     return rank == ones + x->rank ? y : inferred(make_reshape(n, y, x->rank, x->dim));
 }

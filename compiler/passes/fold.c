@@ -256,7 +256,7 @@ static void keep_origin(const Node *n)
     Value *y = n->out[0];
     const bool elementwise = n->op->pointwise || n->op->flags & ELEMENTWISE;
     const bool wide = y->type == F32 || y->type == I32 || y->type == F16 || y->type == BF16;
-    if (opt()->expand_weights || n->n_out != 1 || !wide || y->data->origin || y->data->splat ||
+    if (n->n_out != 1 || !wide || y->data->origin || y->data->splat ||
         !(elementwise || n->op->flags & (MOVES | VIEW | PACKS)) || tensor_count(y->data) < FEW)
         return;
     bool narrow = false;

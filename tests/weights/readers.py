@@ -72,6 +72,7 @@ CALLS = {
                                {"domain": MS}),
     "BiasGelu": ("BiasGelu", [("x", (2, 512)), ("w", (512,))], {"domain": MS}),
     "Gather": ("Gather", [("w", (40, 32)), ("at", (5,), 40)], {}),
+    "Gather, one row": ("Gather", [("w", (1, 512)), ("at", (2, 3), 1)], {}),
     "GatherElements": ("GatherElements", [("w", (40, 32)), ("at", (5, 32), 40)], {}),
     "GatherND": ("GatherND", [("w", (40, 32)), ("at", (5, 1), 40)], {}),
     "ScatterElements": ("ScatterElements", [("w", (40, 32)), ("at", (5, 32), 40), ("x", (5, 32))], {"reduction": "add"}),

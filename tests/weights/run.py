@@ -213,6 +213,44 @@ def tables():
     return m
 
 
+def factors():
+    """Factors of a kernel's result become a part of the scales: the weights stay codes."""
+    m = Model(6)
+    for kind, how in (T.INT8, {"axis": 1}), (T.UINT4, {"axis": 0, "block": 16, "zeros": True}), (T.FLOAT8E4M3FN, {}):
+        w, value = m.weights(kind, (64, 80), **how)
+        name, x = m.give((3, 64))
+        factor = m.rng.uniform(.5, 2, 80).astype(F32)
+        m.result(m.node("Mul", [m.node("MatMul", [name, w]), m.hold(factor)]), x.astype(np.float64) @ value * factor)
+        m.result(m.node("Gemm", [name, w], alpha=.3), x.astype(np.float64) @ value * .3)
+        m.stored *= 2
+        m.stored += factor.nbytes
+    w, value = m.weights(T.INT8, (48, 16, 3, 3))
+    name, x = m.give((1, 16, 5, 5))
+    factor = m.rng.uniform(.5, 2, (48, 1, 1)).astype(F32)
+    out = m.node("Mul", [m.node("Conv", [name, w], pads=[1, 1, 1, 1]), m.hold(factor)])
+    m.result(out, convolved(x, value, 1) * factor)
+    m.stored += factor.nbytes
+    return m
+
+
+def zero_points():
+    """Of float8; and of integers, at which subtraction in int32 wraps, or has results that floats round."""
+    m = Model(8)
+    for how in {"axis": 1, "zeros": True}, {"axis": 0, "block": 8, "zeros": True}:
+        w, value = m.weights(T.FLOAT8E5M2FNUZ, (64, 48), **how)
+        name, x = m.give((64, 1))
+        m.result(m.node("Add", [name, w]), x + value)
+    for zero in 5, (1 << 24) + 1, -(1 << 31):
+        codes = m.rng.integers(-128, 128, (64, 48)).astype(np.int8)
+        whole = m.node("Sub", [m.node("Cast", [m.hold(codes)], to=T.INT32), m.hold(np.array(zero, np.int32))])
+        w = m.node("Mul", [m.node("Cast", [whole], to=T.FLOAT), m.hold(np.array(.01, F32))])
+        value = (codes.astype(np.int32) - np.int32(zero)).astype(F32) * F32(.01)
+        name, x = m.give((3, 64))
+        m.result(m.node("MatMul", [name, w]), x.astype(np.float64) @ value)
+        m.stored += codes.nbytes if zero == 5 else value.nbytes
+    return m
+
+
 def convolved(x, w, group):
     """A convolution with stride 1 and zero padding, in double."""
     k = w.shape[2:]
@@ -306,7 +344,7 @@ def each_call():
 def main():
     whole_decoder()
     each_call()
-    for make in products, transposed, nbits, convolutions, tables:
+    for make in products, transposed, nbits, convolutions, tables, factors, zero_points:
         compare(make.__name__, make())
     print(f"weights: {counts[True]} passed, {counts[False]} failed")
     raise SystemExit(bool(counts[False]))
