@@ -44,11 +44,30 @@ static void set_escaped(Var *v)
 
 static void escape_struct(Struct *s)
 {
+    if (s && analysis()->records)
+        s->is_bytes = true;
     for (int i = 0; s && i < s->fields.n; i++) {
         set_escaped(s->fields.at[i]);
         if (!s->fields.at[i]->pointers)
             escape_struct(s->fields.at[i]->specs.structure);
     }
+}
+
+static TypeOf type_of_declared(const Var *v)
+{
+    return (TypeOf){v->specs.base, v->specs.structure, v->pointers + v->dims.n};
+}
+
+/* A pointer `from` becomes one of type `to`: what both point to may be written as either. */
+static void escape_converted(TypeOf to, const Syntax *from)
+{
+    if (from->kind == LIST || is_mention(from))
+        return;
+    const TypeOf t = type_of(from);
+    if (!t.pointers || (t.structure == to.structure && (t.structure || !to.structure)) || !t.base)
+        return;
+    escape_struct(t.structure);
+    escape_struct(to.pointers ? to.structure : NULL);
 }
 
 /* v converted from type `from` to type `to`: from a wider type, the conversion may change it. */
@@ -88,15 +107,17 @@ static void init_array(Var *f, Syntax *list)
             value_is_single(&index, &at);
             item = item->kid.at[1];
         }
-        if (item->kind == LIST && f->specs.structure)
-            init_struct(f->specs.structure, item);
+        if (f->specs.structure && !f->pointers && (item->kind == LIST || item->kind == NUMBER))
+            init_struct(f->specs.structure, item->kind == LIST ? item : NULL);
         else if (item->kind != LIST) {
-            const ValueSet v = eval(item);
+            const ValueSet v = converted(eval(item), f->specs.base, type_of(item).base);
             if (at < f->element.n)
                 add(&f->element.at[at], v);
         }
         next = (int)at + 1;
     }
+    if (f->specs.structure && !f->pointers) /* there may be elements that the list does not mention */
+        init_struct(f->specs.structure, NULL);
     for (int i = next; i < f->element.n; i++)
         add(&f->element.at[i], value_is(0));
 }
@@ -116,6 +137,8 @@ static void init_field(Var *f, Syntax *value)
         analysis()->read_only = f->specs.is_const;
         const ValueSet v = value ? eval(value) : value_is(0);
         analysis()->read_only = old;
+        if (value)
+            escape_converted(type_of_declared(f), value);
         add_to_var(f, v, value);
     }
 }
@@ -147,8 +170,10 @@ static void init_var(Var *v, Syntax *value)
         init_struct(v->specs.structure, value);
     else if (value->kind == LIST)
         init_array(v, value);
-    else
+    else {
         add_to_var(v, eval(value), value);
+        escape_converted(type_of_declared(v), value);
+    }
     analysis()->read_only = old;
 }
 
@@ -168,7 +193,7 @@ static ValueSet eval_name(Syntax *e)
     if (!e->var)
         return !strcmp(e->s, "NULL") ? value_is(0) : value_any();
     if (e->var->dims.n)
-        return value_pointer();
+        return e->var->is_parameter ? value_any() : value_pointer();
     return is_followed(e->var) && !e->var->escapes ? read_value(&e->var->value) : value_any();
 }
 
@@ -208,14 +233,15 @@ static ValueSet eval_index(Syntax *e)
             return index;
     } else
         eval(array);
-    const TypeOf t = type_of(e);
     if (!find_elements(e, index, &from, &to))
-        return t.pointers && t.structure ? value_pointer() : value_any();
+        return value_any();
     ValueSet all = {.kind = VALUE_NONE};
     for (int i = from; i < to; i++)
         all = value_join(all, read_value(&array->var->element.at[i]));
     return all;
 }
+
+static const char *base_of(const Syntax *e) { return e ? type_of(e).base : NULL; }
 
 /* Assigns v to e: a variable, field or element. */
 static void assign(Syntax *e, ValueSet v, const Syntax *from)
@@ -232,7 +258,7 @@ static void assign(Syntax *e, ValueSet v, const Syntax *from)
         const ValueSet index = eval(e->kid.at[1]);
         if (find_elements(e, index, &first, &end))
             for (int i = first; i < end; i++)
-                add(&e->kid.at[0]->var->element.at[i], v);
+                add(&e->kid.at[0]->var->element.at[i], converted(v, e->kid.at[0]->var->specs.base, base_of(from)));
     } else
         eval(e);
 }
@@ -255,7 +281,7 @@ static ValueSet eval_change(Syntax *e, const char *op, ValueSet by)
 {
     Syntax *to = e->kid.at[0];
     const ValueSet old = eval(to);
-    assign(to, type_of(to).pointers ? old : repeated(op, old, by), NULL);
+    assign(to, type_of(to).pointers ? old : repeated(op, old, by), e->kind == ASSIGN ? e->kid.at[1] : NULL);
     return type_of(to).pointers ? old : value_any();
 }
 
@@ -328,8 +354,7 @@ static ValueSet eval_cast(Syntax *e)
 {
     const TypeOf from = type_of(e->kid.at[0]);
     const ValueSet v = eval(e->kid.at[0]);
-    if (from.structure && from.pointers && e->type.structure != from.structure && !is_mention(e))
-        escape_struct(from.structure);
+    escape_converted(type_of(e), is_mention(e) ? e : e->kid.at[0]);
     if (e->pointers)
         return from.pointers ? v : value_any();
     return is_followed_type(e->type.base) && is_followed_type(from.base) && !from.pointers
@@ -419,6 +444,7 @@ static ValueSet eval(Syntax *e)
         analysis()->read_only = field_of(e->kid.at[0])->specs.is_const;
     const ValueSet v = eval(e->kid.at[1]);
     analysis()->read_only = old;
+    escape_converted(to, e->kid.at[1]);
     assign(e->kid.at[0], v, e->kid.at[1]);
     return v;
 }
@@ -508,6 +534,7 @@ static bool execute(Syntax *n)
         if (n->kid.at[0]) {
             CFunction *f = analysis()->function;
             const ValueSet v = eval(n->kid.at[0]);
+            escape_converted((TypeOf){f->specs.base, f->specs.structure, f->pointers}, n->kid.at[0]);
             if (f->pointers || is_followed_type(f->specs.base))
                 add(&f->value, converted(v, f->specs.base, type_of(n->kid.at[0]).base));
         }
@@ -517,6 +544,8 @@ static bool execute(Syntax *n)
     case DECLARE:
         if (n->kid.n)
             init_var(n->var, n->kid.at[0]);
+        else if (n->var->is_static && n->var->specs.structure && !n->var->pointers)
+            init_struct(n->var->specs.structure, NULL);
         return true;
     case EVALUATE:
         if (n->kid.n)

@@ -2,6 +2,7 @@
  * branches that are never taken. Works on the trees in place. */
 #include <stdlib.h>
 
+#include "base/fail.h"
 #include "plain/syntax.h"
 
 static Syntax *cut_expression(Syntax *e);
@@ -28,12 +29,6 @@ static Syntax *two(NodeKind kind, const char *s, Syntax *a, Syntax *b)
     return n;
 }
 
-static bool is_wide(const char *base)
-{
-    return base &&
-           (!strcmp(base, "idx") || !strcmp(base, "i64") || !strcmp(base, "ptrdiff_t") || !strcmp(base, "int64_t"));
-}
-
 static Syntax *cast_to(const char *base, Syntax *e)
 {
     Syntax *n = node(CAST, "(");
@@ -41,6 +36,15 @@ static Syntax *cast_to(const char *base, Syntax *e)
     n->stars = "";
     vec_push(&n->kid, e);
     return n;
+}
+
+/* e, a part of an expression that was computed in type `before`; literals may have made it an int or unsigned. */
+static Syntax *computed_in(TypeOf before, Syntax *e)
+{
+    const TypeOf now = type_of(e);
+    const int was = rank_of(before.base);
+    const bool numbers = before.base && now.base && !before.pointers && !now.pointers && !before.structure;
+    return numbers && was > RANK_INT && was > rank_of(now.base) ? cast_to(before.base, e) : e;
 }
 
 static bool is_truth(const Syntax *e)
@@ -122,13 +126,18 @@ static Syntax *cut_binary(Syntax *e)
 {
     if (!strcmp(e->s, "&&") || !strcmp(e->s, "||"))
         return cut_logical(e, e->s[0] == '&');
-    const TypeOf before = type_of(e);
+    const bool compares = is_truth(e), shifts = e->s[1] == e->s[0] && strchr("<>", e->s[0]);
+    const TypeOf before = shifts ? type_of(e) : type_of_operands(e);
     for (int i = 0; i < 2; i++)
         e->kid.at[i] = cut_expression(e->kid.at[i]);
     e = without_neutral(e);
-    const TypeOf now = type_of(e);
-    if (e->kind == BINARY && !before.pointers && is_wide(before.base) && !is_wide(now.base) && !is_truth(e))
-        e->kid.at[0] = cast_to(before.base, e->kid.at[0]);
+    if (e->kind != BINARY)
+        return e;
+    const TypeOf now = shifts ? type_of(e) : type_of_operands(e);
+    const int was = rank_of(before.base), is = rank_of(now.base);
+    /* ints compare as wider numbers do, unsigned ones differ from them for negative numbers */
+    if (!before.pointers && was >= RANK_WIDE && was <= RANK_FLOAT && is < RANK_WIDE && (!compares || is > RANK_INT))
+        e->kid.at[0] = computed_in(before, e->kid.at[0]);
     return e;
 }
 
@@ -137,7 +146,8 @@ static Syntax *cut_cond(Syntax *e)
     const ValueSet c = value_of(e->kid.at[0]);
     const int is = value_truth(&c);
     if (is >= 0) {
-        Syntax *branch = cut_expression(e->kid.at[is ? 1 : 2]);
+        const TypeOf before = type_of(e);
+        Syntax *branch = computed_in(before, cut_expression(e->kid.at[is ? 1 : 2]));
         return is_pure(e->kid.at[0]) ? branch : two(COMMA, ",", cut_expression(e->kid.at[0]), branch);
     }
     for (int i = 0; i < 3; i++)
@@ -155,6 +165,9 @@ static void name_items(Syntax *list, const Struct *s)
         Syntax *item = list->kid.at[i];
         if (item->kind == FIELD_IS)
             return;
+        const Var *f = s->fields.at[i];
+        if (item->kind != LIST && (f->dims.n || (f->specs.structure && !f->pointers && item->kind == NUMBER)))
+            bug("plain: no braces around the value of %s", f->name);
         Syntax *named = node(FIELD_IS, s->fields.at[i]->name);
         vec_push(&named->kid, item);
         list->kid.at[i] = named;
@@ -205,6 +218,15 @@ static bool is_dereference(const Syntax *e)
     return e->kind == INDEX || (e->kind == MEMBER && e->arrow) || (e->kind == UNARY && !strcmp(e->s, "*"));
 }
 
+static void cut_kid(Syntax *e, int i)
+{
+    Syntax *part = cut_expression(e->kid.at[i]);
+    const bool is_null = part->kind == NAME && !part->var;
+    /* Nothing is read of an empty array, yet NULL[i] does not compile. */
+    if (i > 0 || !is_null || !is_dereference(e))
+        e->kid.at[i] = part;
+}
+
 static Syntax *cut_expression(Syntax *e)
 {
     Syntax *is = as_literal(e);
@@ -230,14 +252,14 @@ static Syntax *cut_expression(Syntax *e)
         if (i == 0 && target) {
             for (int k = 0; k < kid->kid.n; k++)
                 if (kid->kid.at[k]->kind != NAME || k > 0)
-                    kid->kid.at[k] = cut_expression(kid->kid.at[k]);
+                    cut_kid(kid, k);
             continue;
         }
-        Syntax *part = cut_expression(kid);
-        const bool is_null = part->kind == NAME && !part->var;
-        /* Nothing is read of an empty array, yet NULL[i] does not compile. */
-        if (i > 0 || !is_null || !is_dereference(e))
-            e->kid.at[i] = part;
+        const bool changes = i == 1 && e->kind == ASSIGN && e->s[0] != '=';
+        const TypeOf before = changes ? type_of(kid) : (TypeOf){0};
+        cut_kid(e, i);
+        if (changes && rank_of(type_of(e->kid.at[0]).base) < RANK_WIDE)
+            e->kid.at[i] = computed_in(before, e->kid.at[i]);
     }
     if (e->kind == UNARY && e->s[0] == '!' && !is_truth(e->kid.at[0]))
         return two(BINARY, "==", e->kid.at[0], type_of(e->kid.at[0]).pointers ? node(NAME, "NULL") : number(0));
@@ -354,7 +376,10 @@ static Syntax *cut_for(Syntax *n)
 {
     const ValueSet c = n->kid.at[1] ? value_of(n->kid.at[1]) : value_is(1);
     Syntax *first = n->kid.at[0];
-    if (!value_truth(&c) && is_pure(n->kid.at[1]))
+    bool declares_only = true;
+    EACH_OF (kid, first->kid)
+        declares_only &= kid->kind != DECLARE || is_pure(kid);
+    if (!value_truth(&c) && is_pure(n->kid.at[1]) && declares_only)
         return first->kid.n && first->kid.at[0]->kind != DECLARE ? evaluate(cut_expression(first->kid.at[0])) : NULL;
     EACH_AT (kid, first->kid)
         *kid = (*kid)->kind == DECLARE ? cut_statement(*kid) : cut_expression(*kid);

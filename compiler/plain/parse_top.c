@@ -176,6 +176,16 @@ static void parse_fields(Parsing *p, Struct *s)
     }
 }
 
+static void is_written_elsewhere(Struct *s)
+{
+    if (!s)
+        return;
+    s->is_known = false;
+    EACH_OF (f, s->fields)
+        if (!f->pointers)
+            is_written_elsewhere(f->specs.structure);
+}
+
 static void parse_struct(Parsing *p, Token *from, bool is_typedef)
 {
     const char *tag = NULL;
@@ -273,13 +283,15 @@ static void parse_function(Parsing *p, Token *from, const Specs *specs, const Va
 }
 
 /* static const f32 x[4] = {...}, or without a value: a tentative definition. */
-static void parse_variable(Parsing *p, Token *from, Var *v)
+static void parse_variable(Parsing *p, Token *from, const Specs *specs, Var *v)
 {
     const TopItem *old = map_get(&file()->named, v->name);
     TopItem *i = add_item(ITEM_VAR, v->name, from);
     i->declaration = node(DECLARE, v->name);
     i->declaration->var = old ? old->declaration->var : v;
     v->is_global = true;
+    if (!v->pointers)
+        is_written_elsewhere(specs->structure); /* its initialiser is not parsed */
     while (!is_at(p, ";"))
         p->at = is_at(p, "{") ? after_braces(p->at) : p->at->next;
     expect(p, ";");
@@ -312,7 +324,7 @@ static void parse_item(Parsing *p)
     if (take(p, "("))
         parse_function(p, from, &specs, v);
     else
-        parse_variable(p, from, v);
+        parse_variable(p, from, &specs, v);
 }
 
 void parse_file(Token *tokens, bool declared)
@@ -323,5 +335,7 @@ void parse_file(Token *tokens, bool declared)
         parse_item(&p);
         for (int i = before; i < file()->items.n; i++)
             file()->items.at[i]->is_declared |= declared;
+        if (declared && file()->items.n > before) /* callers have variables of it */
+            is_written_elsewhere(file()->items.at[before]->structure);
     }
 }

@@ -16,14 +16,19 @@ static bool is_array(const Syntax *e)
     return (e->kind == MEMBER || e->kind == NAME) && e->var && e->var->dims.n && !e->var->is_parameter;
 }
 
+static bool is_change(const Syntax *e)
+{
+    const bool step = e->kind == POSTFIX || (e->kind == UNARY && (!strcmp(e->s, "++") || !strcmp(e->s, "--")));
+    return e->kind == ASSIGN || step;
+}
+
 /* The variable or field that statement n assigns to; NULL: none, or the place has effects of its own. */
 static Syntax *changed(Syntax *n)
 {
     if (n->kind != EVALUATE || !n->kid.n)
         return NULL;
     Syntax *e = n->kid.at[0];
-    const bool step = e->kind == POSTFIX || (e->kind == UNARY && (!strcmp(e->s, "++") || !strcmp(e->s, "--")));
-    if (e->kind != ASSIGN && !step)
+    if (!is_change(e))
         return NULL;
     Syntax *to = e->kid.at[0];
     while (to->kind == INDEX && is_pure(to->kid.at[1]) && is_array(to->kid.at[0]))
@@ -51,6 +56,8 @@ static void count_uses(Syntax *n)
     if (n->kind == DECLARE)
         for (int i = 0; i < n->var->dims.n; i++)
             count_uses(n->var->dims.at[i]);
+    if (n->kind == DECLARE && n->kid.n && n->kid.at[0]->kind == LIST && !is_pure(n->kid.at[0]))
+        n->var->uses++; /* a list with effects is no statement */
     for (int i = 0; i < n->dims.n; i++)
         count_uses(n->dims.at[i]);
     count_kids(n);
@@ -134,12 +141,36 @@ static bool is_dead(Syntax *n)
     return n->kind == DECLARE && n->var->is_gone && (!n->kid.n || is_pure(n->kid.at[0]) || n->kid.at[0]->kind == LIST);
 }
 
+typedef struct OwnStep {
+    const Var *var;
+    bool only;
+} OwnStep;
+
+static void check_step(Syntax *e, void *arg)
+{
+    OwnStep *s = arg;
+    const bool target = e->kid.n && e->kid.at[0]->kind == NAME && e->kid.at[0]->var == s->var;
+    if (e->kind == CALL ? !is_pure(e) : is_change(e) && !target)
+        s->only = false;
+}
+
+/* Has a loop without a body no effect but on its own variable? */
+static bool is_idle(const Syntax *n)
+{
+    const Syntax *first = n->kid.at[0];
+    if (first->kid.n != 1 || first->kid.at[0]->kind != DECLARE || !is_pure(first) || !is_pure(n->kid.at[1]))
+        return false;
+    OwnStep step = {first->kid.at[0]->var, true};
+    each_node(n->kid.at[2], check_step, &step);
+    return step.only;
+}
+
 static bool is_empty(const Syntax *n)
 {
     if (n->kind == IF)
         return is_pure(n->kid.at[0]) && !n->kid.at[1]->kid.n && !n->kid.at[2];
     if (n->kind == FOR)
-        return !n->kid.at[3]->kid.n && n->kid.at[0]->kid.n == 1 && n->kid.at[0]->kid.at[0]->kind == DECLARE;
+        return !n->kid.at[3]->kid.n && is_idle(n);
     return n->kind == BLOCK && !n->kid.n;
 }
 
@@ -205,8 +236,8 @@ static void mark_unused(void)
                 f->parameters.at[k]->is_gone = swept()->any = true;
     }
     for (int i = 0; i < file()->items.n; i++) {
-        Struct *s =
-            file()->items.at[i]->is_declared ? NULL : file()->items.at[i]->structure; /* callers read the header's */
+        const TopItem *item = file()->items.at[i]; /* callers read the header's structs */
+        Struct *s = item->is_declared || (item->structure && item->structure->is_bytes) ? NULL : item->structure;
         int left = 0;
         for (int k = 0; s && s->is_known && k < s->fields.n; k++)
             left += s->fields.at[k]->uses > 0;

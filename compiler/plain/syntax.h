@@ -71,6 +71,7 @@ typedef struct Struct {
     const char *tag; /* "struct conv" */
     Vars fields;
     int cells;     /* that trace.c follows */
+    bool is_bytes; /* it is also accessed as something else, so that its fields stay where they are */
     bool is_known; /* only the initialisers and assignments in the text write its fields */
 } Struct;
 
@@ -198,6 +199,9 @@ typedef struct TypeOf {
     int pointers; /* and arrays */
 } TypeOf;
 TypeOf type_of(const Syntax *e);
+TypeOf type_of_operands(const Syntax *e); /* the one that both operands of a BINARY are converted to */
+enum { RANK_INT = 1, RANK_UNSIGNED, RANK_WIDE, RANK_SIZE = 5, RANK_FLOAT, RANK_OTHER };
+int rank_of(const char *base);           /* of an arithmetic type: C converts operands to that of the higher rank */
 Var *field_of(const Syntax *e);          /* a MEMBER */
 bool is_followed_type(const char *base); /* a signed integer, whose values are followed */
 bool is_followed(const Var *v);          /* a pointer, too */

@@ -215,7 +215,12 @@ static Content eval_unary(Syntax *e)
     if (!strcmp(e->s, "&")) {
         if (e->kid.at[0]->kind == NAME && !e->kid.at[0]->var)
             return value_in(value_pointer());
-        return (Content){value_pointer(), place_of(e->kid.at[0])};
+        const Place p = place_of(e->kid.at[0]);
+        if (rank(e->kid.at[0]) > 0) { /* nor are those to arrays */
+            object_lose(p.of);
+            return value_in(value_pointer());
+        }
+        return (Content){value_pointer(), p};
     }
     if (e->s[1] && e->s[1] == e->s[0]) {
         change(e->kid.at[0], e->s, value_in(value_is(1)), NULL, &new);

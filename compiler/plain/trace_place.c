@@ -79,8 +79,10 @@ static int cells_of_element(const Syntax *e)
 Place moved(Place p, ValueSet by, int size)
 {
     int64_t single;
-    if (!p.of || !size || by.kind == VALUE_NONE)
+    if (!p.of || !size || by.kind == VALUE_NONE) {
+        object_lose(p.of);
         return (Place){0};
+    }
     if (value_is_single(&by, &single) && single > -CELLS_MAX && single < CELLS_MAX) {
         p.at += (int)single * size;
         return p;
@@ -96,8 +98,13 @@ Place place_of(Syntax *e)
 {
     if (e->kind == NAME)
         return e->var ? whole(object_of(e->var)) : (Place){0};
-    if (e->kind == UNARY && e->s[0] == '*')
-        return rank(e->kid.at[0]) > 1 ? trace()->eval(e->kid.at[0]), (Place){0} : trace()->eval(e->kid.at[0]).to;
+    if (e->kind == UNARY && e->s[0] == '*') {
+        const Place p = trace()->eval(e->kid.at[0]).to;
+        if (rank(e->kid.at[0]) < 2)
+            return p;
+        object_lose(p.of); /* pointers to rows are not followed */
+        return (Place){0};
+    }
     if (e->kind == MEMBER) {
         Place p = trace()->eval(e->kid.at[0]).to;
         const Var *f = field_of(e);
@@ -127,8 +134,8 @@ Content as_type(Content v, TypeOf to, TypeOf from)
             v.to = (Place){0};
         }
     }
-    if (!to.pointers && !from.pointers)
-        v.v = !is_followed_type(to.base) ? value_any() : converted(v.v, to.base, from.base);
+    if (!to.pointers)
+        v.v = from.pointers || !is_followed_type(to.base) ? value_any() : converted(v.v, to.base, from.base);
     return v;
 }
 

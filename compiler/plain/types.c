@@ -24,13 +24,34 @@ static TypeOf type_of_number(const char *s)
     return (TypeOf){.base = strpbrk(s, "uU") ? "unsigned" : "int"};
 }
 
-/* Of two operands: the pointer, else the one that is no int. */
+int rank_of(const char *base)
+{
+    static const struct {
+        const char *name;
+        int rank;
+    } all[] = {
+        {"b8", 0},          {"f16", 0},       {"bf16", 0},      {"char", 0},         {"bool", 0},
+        {"_Bool", 0},       {"i8", 0},        {"int8_t", 0},    {"u8", 0},           {"uint8_t", 0},
+        {"i16", 0},         {"int16_t", 0},   {"u16", 0},       {"uint16_t", 0},     {"int", RANK_INT},
+        {"i32", 1},         {"int32_t", 1},   {"unsigned", 2},  {"u32", 2},          {"uint32_t", 2},
+        {"idx", RANK_WIDE}, {"ptrdiff_t", 3}, {"i64", 4},       {"int64_t", 4},      {"size_t", 5},
+        {"u64", 5},         {"uint64_t", 5},  {"uintptr_t", 5}, {"f32", RANK_FLOAT}, {"float", RANK_FLOAT},
+    };
+    for (size_t i = 0; base && i < sizeof all / sizeof *all; i++)
+        if (!strcmp(base, all[i].name))
+            return all[i].rank;
+    return RANK_OTHER;
+}
+
+/* Of two operands: the pointer, else the type that C converts both to. */
 static TypeOf stronger(TypeOf a, TypeOf b)
 {
     if (a.pointers || b.pointers)
         return a.pointers && (a.base || !b.pointers) ? a : b;
-    return a.base && strcmp(a.base, "int") != 0 ? a : b;
+    return rank_of(a.base) > rank_of(b.base) ? a : b;
 }
+
+TypeOf type_of_operands(const Syntax *e) { return stronger(type_of(e->kid.at[0]), type_of(e->kid.at[1])); }
 
 static TypeOf type_of_binary(const Syntax *e)
 {
@@ -41,7 +62,7 @@ static TypeOf type_of_binary(const Syntax *e)
     TypeOf a = type_of(e->kid.at[0]), b = type_of(e->kid.at[1]);
     if (a.pointers && b.pointers)
         return (TypeOf){.base = "ptrdiff_t"};
-    return stronger(a, b);
+    return !strcmp(e->s, "<<") || !strcmp(e->s, ">>") ? a : stronger(a, b);
 }
 
 static TypeOf type_of_unary(const Syntax *e)
@@ -133,10 +154,17 @@ bool is_pure(const Syntax *e)
 /* Is the variable that an assignment changes one of the function's own, not behind a pointer? */
 static bool is_own(const Syntax *e)
 {
-    while ((e->kind == MEMBER && !e->arrow) || e->kind == INDEX)
+    for (;;) {
+        int indices = 0;
+        for (; e->kind == INDEX; e = e->kid.at[0])
+            indices++;
+        if (e->kind == NAME)
+            return e->var && !e->var->is_global && !e->var->is_static &&
+                   indices <= (e->var->is_parameter ? 0 : e->var->dims.n);
+        if (e->kind != MEMBER || e->arrow || indices > field_of(e)->dims.n)
+            return false;
         e = e->kid.at[0];
-    return e->kind == NAME && e->var && !e->var->is_global && !e->var->is_static &&
-           (!e->var->pointers || e->var->dims.n);
+    }
 }
 
 static void find_effect(Syntax *e, void *effect)

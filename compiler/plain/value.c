@@ -192,11 +192,10 @@ static ValueSet between(const char *op, const ValueSet *a, const ValueSet *b)
 
 static ValueSet limit_bounds(ValueSet v)
 {
-    if (v.kind == VALUE_RANGE && v.lo < INT32_MIN)
-        v.lo = -VALUE_INF;
-    if (v.kind == VALUE_RANGE && v.hi > INT32_MAX)
-        v.hi = VALUE_INF;
-    return v;
+    if (v.kind == VALUE_NONE || (v.lo >= INT32_MIN && v.hi <= INT32_MAX))
+        return v;
+    const int64_t lo = v.lo > INT32_MAX ? INT32_MAX : v.lo, hi = v.hi < INT32_MIN ? INT32_MIN : v.hi;
+    return value_between(lo < INT32_MIN ? -VALUE_INF : lo, hi > INT32_MAX ? VALUE_INF : hi);
 }
 
 ValueSet value_binary(const char *op, ValueSet a, ValueSet b)
