@@ -64,7 +64,7 @@ static void escape_converted(TypeOf to, const Syntax *from)
     if (from->kind == LIST || is_mention(from))
         return;
     const TypeOf t = type_of(from);
-    if (!t.pointers || (t.structure == to.structure && (t.structure || !to.structure)) || !t.base)
+    if (!t.pointers || t.structure == to.structure || !t.base)
         return;
     escape_struct(t.structure);
     escape_struct(to.pointers ? to.structure : NULL);
@@ -401,6 +401,8 @@ static ValueSet eval_call(Syntax *e)
         if (t.structure && t.pointers == 1 && (!has_body || !v || v->specs.structure != t.structure) &&
             !(v && v->specs.is_const))
             escape_struct(t.structure);
+        if (v && t.base && t.pointers && !t.structure)
+            escape_struct(v->specs.structure);
         if (v && has_body)
             add_to_var(v, value, x);
     }

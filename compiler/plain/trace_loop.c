@@ -187,11 +187,13 @@ static void execute_each(Enclosing *l, Syntax *condition, Syntax *body, Syntax *
 {
     const int nested = trace()->nested;
     for (int i = 1; trace()->live; i++) {
+        const Mark m = mark();
         const int truth = truth_of_condition(condition);
         if (!truth)
             break;
         trace()->nested = nested;
         if (truth < 0 || !can_unroll(i)) {
+            undo(m); /* the condition may have effects, and is evaluated again */
             execute_any(l, (Counter){0}, condition, body, step, false);
             break;
         }
