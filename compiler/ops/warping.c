@@ -25,6 +25,6 @@ static void warping_bind(Node *n)
 
 static const Op warping_ops[] = {
     {"DynamicTimeWarping", 1, "input:F -> output:I", "F=float I=int32", "", .infer = warping_infer,
-     .bind = warping_bind, MICROSOFT},
+     .bind = warping_bind, .flags = NOFOLD, MICROSOFT},
 };
 OPS(warping_ops);
