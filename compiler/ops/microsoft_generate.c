@@ -264,7 +264,8 @@ static Value **run_crossed(Generation *s, Value *mask)
     Node *n = s->n;
     const bool masked = attr_int(n, "model_type") == T5;
     Value *start = scalar(n, s, "decoder_start_token_id"), *ids = masked ? NULL : in(n, 10), *in[3] = {n->in[0]};
-    ids = ids ? ids : make(n, "Expand", 2, start, make_dims(n, 2, (Dim[]){s->batch, D(1)}));
+    Dim size[] = {s->batch, s->prompt}; /* require_dim has checked that given ids have it */
+    ids = ids ? make_reshape(n, ids, 2, size) : make(n, "Expand", 2, start, make_dims(n, 2, size));
     s->ids = repeated(n, s, ids);
     s->given = NEWS(Value *, s->decoder->in.n);
     if (masked) { /* pads before the first token are masked */

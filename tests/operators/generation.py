@@ -373,3 +373,8 @@ def add_whisper(c):
         attrs = {"encoder": net.encoder(), "decoder": net.decoder(), "eos_token_id": NEVER, **base, **attrs}
         inputs = {**inputs, **({"vocab_mask": endless} if words == 80 else {})}
         add(c, f"whisper_{name}", op, beams(normal(2, MEL, 5), inputs), given(attrs), ALL[:2] if name == "heat" else ALL, consts=FEW)
+    draw_for("whisper")
+    net = Crossed(scale=0.3, whisper=True)
+    attrs = {"encoder": net.encoder(), "decoder": net.decoder(), "eos_token_id": NEVER, **base}
+    add(c, "whisper_run", "WhisperBeamSearch", beams(normal(2, MEL, 5), {"decoder_input_ids": start}), attrs, ALL,
+        sizes={"input_ids": ["b", MEL, "n"], "decoder_input_ids": ["c", "s"]})
