@@ -128,7 +128,7 @@ HELPER void FN(timestamps_row)(const i32 *tokens, T *y, struct timestamps p)
     else if (is_open)
         FN(exclude)(y, 0, p.end < v ? (idx)p.end : v);
     if (latest >= 0)
-        FN(exclude)(y, begin, is_open ? latest : latest < v ? latest + 1 : v);
+        FN(exclude)(y, begin, is_open ? latest : latest + 1);
     if (p.length == first)
         FN(exclude)(y, begin + MAX_FIRST + 1, v);
     const T top = FN(best)(y + begin, v - begin);
@@ -147,8 +147,12 @@ KERNEL int FN(timestamps)(const T *x, const i32 *tokens, const i32 *processor, T
         return RT_BAD_VALUE;
     for (idx i = 0; i < p.rows * v; i++)
         y[i] = x[i];
-    for (idx r = 0; r < p.rows && *processor == 1; r++)
+    for (idx r = 0; r < p.rows && *processor == 1; r++) {
+        for (idx i = 0; i < p.length; i++)
+            if (tokens[r * p.room + i] >= v) /* the decoder may know more of them */
+                return RT_BAD_INDEX;
         FN(timestamps_row)(tokens + r * p.room, y + r * v, p);
+    }
     return RT_OK;
 }
 REGISTER_FALLIBLE(timestamps, 4, 3, 0)
@@ -190,7 +194,7 @@ KERNEL int FN(sample)(const T *x, const T *sorted, const i64 *at, const i64 *see
             if (sum > drawn)
                 break;
         }
-        token[r] = (i32)(i < v ? i : v - 1);
+        token[r] = (i32)i; /* v without a finite score, as in ONNX Runtime; decoders then fail */
     }
     *next = (i64)state;
     return RT_OK;

@@ -290,6 +290,7 @@ def add_sampling(c):
         ({"seed": ints(8)}, {"top_p": 0.3, "min_tokens_to_keep": 3, "filter_value": -4.0}),
         ({"seed": ints(9), "presence_mask": tokens(2, WORDS)}, {"top_p": 0.9, "no_repeat_ngram_size": 2, "temperature": 0.0}),
         ({"seed": ints(10), "min_length": ints(6), "repetition_penalty": floats(1.5)}, {"top_p": 0.9, **END}),
+        ({"max_length": ints(4), "vocab_mask": np.zeros(WORDS, np.int32)}, {"top_p": 0.5, "temperature": 0.5}),  # no finite score
     ]):
         draw_for(f"sampling {k}")
         attrs = {"decoder": gpt(1, 0.4), "eos_token_id": NEVER, "pad_token_id": 12, **attrs}
