@@ -574,6 +574,12 @@ static void check_package(void)
     opt()->single = true;
 }
 
+void check_profile(void)
+{
+    if (target_is_plain(opt()->target))
+        usage("--target plain has no --profile: what is analysed is what runs");
+}
+
 static void check_output(void)
 {
     const char *slash = strrchr(opt()->output, '/'), *file = slash ? slash + 1 : opt()->output;
@@ -594,8 +600,10 @@ static void check_output(void)
     opt()->single |= text; /* nothing lies beside it */
     if (text && in_file)
         usage("--weights=incbin and --weights=file need a file beside the C file: -o FILE");
-    if (target_is_plain(opt()->target) && (in_file || opt()->profile || opt()->training || opt()->map))
-        usage("--target plain has no --weights=incbin or file, no --profile, no --training and no --map");
+    if (target_is_plain(opt()->target) && (in_file || opt()->training || opt()->map))
+        usage("--target plain has no --weights=incbin or file, no --training and no --map");
+    if (opt()->profile)
+        check_profile();
     if (target_loads(opt()->target) && in_file)
         usage("--target avr has no --weights=incbin or file: its constants are arrays in flash");
     if (opt()->custom_stub && !opt()->customs.n)

@@ -109,6 +109,10 @@ def right():
     check(twice[0] == twice[1] != twice[2], "--seed decides the inputs")
     says(verify("m.onnx", "--dim", "N=3", "--ort", "nothing.so"), "ONNX Runtime: nothing.so cannot be loaded", "onnxcc's evaluator: ", "right")
     says(verify("m.onnx", "--dim", "N=3", "--from", "s", "--until", "c"), "it cannot start at the tensors of --from", "  c: float [3,4]", "right")
+    for target in "generic", "plain", "x86-64-v2", "x86-64-v3":
+        for cc in "gcc-12", "clang-14":
+            says(verify("m.onnx", "--dim", "N=3", "--target", target, CC=cc), f"built by {cc}", "2 outputs, 2 comparisons: right")
+    says(onnxcc("profile", "m.onnx", "--dim", "N=3", "--target", "plain", code=2), "--target plain has no", "--profile")
     outside = WORK / "outside"
     outside.mkdir()
     onnx.save(models.chain(2), outside / "m.onnx", save_as_external_data=True, location="w.bin", size_threshold=0)
