@@ -81,10 +81,14 @@ def worker(argument):
     return write(*argument)
 
 
+def exporter_of(name, exporters):
+    return next((e for e in exporters if name.startswith(e + "_")), None)
+
+
 def skips(exporters):
     """The patterns in skipped.txt for these exporters."""
     lines = (HERE / "skipped.txt").read_text().splitlines()
-    return [line.split()[0] for line in lines if line and line.split("_")[0] in exporters]
+    return [line.split()[0] for line in lines if exporter_of(line, exporters)]
 
 
 def check(exporters, missed):
@@ -112,7 +116,7 @@ def make_all(folder, exporters):
     for e in exporters:
         (folder / e).mkdir()
     with multiprocessing.get_context("fork").Pool(os.cpu_count()) as pool:
-        todo = [(folder / name.split("_")[0], i) for i, (name, _) in enumerate(jobs)]
+        todo = [(folder / exporter_of(name, exporters), i) for i, (name, _) in enumerate(jobs)]
         missed = list(filter(None, pool.imap(worker, todo, chunksize=4)))
     (folder / "missed").write_text("".join(m + "\n" for m in missed))
     if check(exporters, missed):
