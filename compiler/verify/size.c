@@ -36,7 +36,8 @@ const char *compile_for_size(const char *folder, const char *more)
     const char *const words[] = {"sh", "-c", command, "sh", output_path(".o"), opt()->output, NULL};
     const Ended e = run_program(words, folder, NULL, 0);
     if (e.how != EXITED || e.code)
-        fail(EXIT_MODEL, "the C compiler ($CC) %s\n%s", ended_text(&e), e.said);
+        fail(EXIT_MODEL, "the C compiler ($CC) %s\n%s%s", ended_text(&e), e.said,
+             *more ? "\nhelp: onnxcc stack needs a gcc, which writes the call graph" : "");
     return text_format("%s %s%s%s", cc && *cc ? cc : "cc", flags ? flags : "-O2", *target ? " " : "", target);
 }
 

@@ -113,6 +113,7 @@ def right():
         for cc in "gcc-12", "clang-14":
             says(verify("m.onnx", "--dim", "N=3", "--target", target, CC=cc), f"built by {cc}", "2 outputs, 2 comparisons: right")
     says(onnxcc("profile", "m.onnx", "--dim", "N=3", "--target", "plain", code=2), "--target plain has no", "--profile")
+    says(onnxcc("stack", "m.onnx", "--dim", "N=3", code=1, env={"CC": "clang-14"}), "help: onnxcc stack needs a gcc")
     outside = WORK / "outside"
     outside.mkdir()
     onnx.save(models.chain(2), outside / "m.onnx", save_as_external_data=True, location="w.bin", size_threshold=0)
