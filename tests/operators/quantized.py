@@ -341,9 +341,15 @@ def add_recurrent(c):
 
 def add_stored(c):
     """Weights of DequantizeLinear that are large enough to stay as codes. ONNX Runtime rounds x to 8 bits here."""
-    for name, op, x, shape, axis in (("product", "MatMul", (7, 33), (33, 19), 1), ("images", "Conv", (1, 6, 7, 5), (9, 6, 3, 3), 0)):
-        x, held = normal(*x), {"w": codes("int8", *shape), "s": scales(shape[axis]), "z": zeros("int8", shape[axis])}
-        nodes = [helper.make_node("DequantizeLinear", [*held], ["v"], axis=axis), helper.make_node(op, ["x", "v"], ["y"])]
+    for name, op, x, shapes, axis, attrs in (
+            ("product", "MatMul", (7, 33), [(33, 19)], 1, {}), ("images", "Conv", (1, 6, 7, 5), [(9, 6, 3, 3)], 0, {}),
+            *((op.lower(), op, (3, 2, 21), [(1, gates * 37, 21), (1, gates * 37, 37)], 1, {"hidden_size": 37})
+              for op, gates in (("LSTM", 4), ("GRU", 3), ("RNN", 1)))):
+        x, held, nodes = normal(*x), {}, []
+        for i, shape in enumerate(shapes):
+            held |= {f"w{i}": codes("int8", *shape), f"s{i}": scales(shape[axis]), f"z{i}": zeros("int8", shape[axis])}
+            nodes.append(helper.make_node("DequantizeLinear", [f"w{i}", f"s{i}", f"z{i}"], [f"v{i}"], axis=axis))
+        nodes.append(helper.make_node(op, ["x", *(f"v{i}" for i in range(len(shapes)))], ["y"], **attrs))
         graph = helper.make_graph(nodes, name, [helper.make_tensor_value_info("x", 1, x.shape)], [helper.make_tensor_value_info("y", 1, None)],
                                   [numpy_helper.from_array(t, n) for n, t in held.items()])
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
