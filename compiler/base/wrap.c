@@ -43,7 +43,7 @@ static int quality_of_break(const char *s, int i)
 
 /* Where a line of s ends, the index of a space: of the places in its first `room` characters, but not in the first
  * third, within the fewest parentheses the best and last one; before the comment at the end; if there is no such place,
- * the end of the last parenthesis there; or else the first place; 0: there is none. */
+ * behind the last parenthesis that opens there; or else the first place; 0: there is none. */
 static int find_break(const char *s, int room)
 {
     int best = 0, best_depth = 0, best_quality = 0, depth = 0, opened = 0;

@@ -200,7 +200,7 @@ typedef struct TypeOf {
 } TypeOf;
 TypeOf type_of(const Syntax *e);
 TypeOf type_of_operands(const Syntax *e); /* the one that both operands of a BINARY are converted to */
-enum { RANK_INT = 1, RANK_UNSIGNED, RANK_WIDE, RANK_SIZE = 5, RANK_FLOAT, RANK_OTHER };
+enum { RANK_SMALL, RANK_INT, RANK_UNSIGNED, RANK_WIDE, RANK_I64, RANK_SIZE, RANK_FLOAT, RANK_OTHER };
 int rank_of(const char *base);           /* of an arithmetic type: C converts operands to that of the higher rank */
 Var *field_of(const Syntax *e);          /* a MEMBER */
 bool is_followed_type(const char *base); /* a signed integer, whose values are followed */

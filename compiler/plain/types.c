@@ -2,13 +2,29 @@
 #include "base/fail.h"
 #include "plain/syntax.h"
 
+int rank_of(const char *base)
+{
+    static const char *const names[RANK_OTHER][15] = {
+        [RANK_SMALL] = {"b8", "f16", "bf16", "char", "bool", "_Bool", "i8", "u8", "i16", "u16", "int8_t", "uint8_t",
+                        "int16_t", "uint16_t"},
+        [RANK_INT] = {"int", "i32", "int32_t"},
+        [RANK_UNSIGNED] = {"unsigned", "u32", "uint32_t"},
+        [RANK_WIDE] = {"idx", "ptrdiff_t"},
+        [RANK_I64] = {"i64", "int64_t"},
+        [RANK_SIZE] = {"size_t", "u64", "uint64_t", "uintptr_t"},
+        [RANK_FLOAT] = {"f32", "float"},
+    };
+    for (int rank = 0; base && rank < RANK_OTHER; rank++)
+        for (int i = 0; names[rank][i]; i++)
+            if (!strcmp(base, names[rank][i]))
+                return rank;
+    return RANK_OTHER;
+}
+
 bool is_followed_type(const char *base)
 {
-    static const char *const all[] = {"idx", "int", "i32", "i64", "ptrdiff_t", "int32_t", "int64_t"};
-    for (size_t i = 0; base && i < sizeof all / sizeof *all; i++)
-        if (!strcmp(base, all[i]))
-            return true;
-    return false;
+    const int rank = rank_of(base);
+    return rank == RANK_INT || rank == RANK_WIDE || rank == RANK_I64;
 }
 
 bool is_followed(const Var *v)
@@ -22,25 +38,6 @@ static TypeOf type_of_number(const char *s)
     if (strpbrk(s, hex ? ".pP" : ".eE"))
         return (TypeOf){.base = strpbrk(s, hex ? "F" : "fF") || (hex && s[strlen(s) - 1] == 'f') ? "float" : "double"};
     return (TypeOf){.base = strpbrk(s, "uU") ? "unsigned" : "int"};
-}
-
-int rank_of(const char *base)
-{
-    static const struct {
-        const char *name;
-        int rank;
-    } all[] = {
-        {"b8", 0},          {"f16", 0},       {"bf16", 0},      {"char", 0},         {"bool", 0},
-        {"_Bool", 0},       {"i8", 0},        {"int8_t", 0},    {"u8", 0},           {"uint8_t", 0},
-        {"i16", 0},         {"int16_t", 0},   {"u16", 0},       {"uint16_t", 0},     {"int", RANK_INT},
-        {"i32", 1},         {"int32_t", 1},   {"unsigned", 2},  {"u32", 2},          {"uint32_t", 2},
-        {"idx", RANK_WIDE}, {"ptrdiff_t", 3}, {"i64", 4},       {"int64_t", 4},      {"size_t", 5},
-        {"u64", 5},         {"uint64_t", 5},  {"uintptr_t", 5}, {"f32", RANK_FLOAT}, {"float", RANK_FLOAT},
-    };
-    for (size_t i = 0; base && i < sizeof all / sizeof *all; i++)
-        if (!strcmp(base, all[i].name))
-            return all[i].rank;
-    return RANK_OTHER;
 }
 
 /* Of two operands: the pointer, else the type that C converts both to. */

@@ -28,7 +28,7 @@ Emitted emit_for_size(void *words, const char *command)
     return e;
 }
 
-const char *compile_for_size(const char *folder, const char *more)
+const char *compile_for_size(const char *folder, const char *more, const char *help)
 {
     const char *cc = getenv("CC"), *flags = getenv("CFLAGS"), *target = opt()->target->cflags;
     const char *const command =
@@ -36,15 +36,14 @@ const char *compile_for_size(const char *folder, const char *more)
     const char *const words[] = {"sh", "-c", command, "sh", output_path(".o"), opt()->output, NULL};
     const Ended e = run_program(words, folder, NULL, 0);
     if (e.how != EXITED || e.code)
-        fail(EXIT_MODEL, "the C compiler ($CC) %s\n%s%s", ended_text(&e), e.said,
-             *more ? "\nhelp: onnxcc stack needs a gcc, which writes the call graph" : "");
+        fail(EXIT_MODEL, "the C compiler ($CC) %s\n%s%s", ended_text(&e), e.said, help);
     return text_format("%s %s%s%s", cc && *cc ? cc : "cc", flags ? flags : "-O2", *target ? " " : "", target);
 }
 
 void size(void *words)
 {
     const Emitted e = emit_for_size(words, "size");
-    opt()->object_by = compile_for_size(e.folder, "");
+    opt()->object_by = compile_for_size(e.folder, "", "");
     opt()->object = output_path(".o");
     opt()->report = e.form;
     check_budgets(e.model);

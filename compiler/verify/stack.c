@@ -145,7 +145,8 @@ void stack(void *words)
 {
     const Emitted e = emit_for_size(words, "stack");
     const bool x86 = is_x86_64(e.folder);
-    const char *const by = compile_for_size(e.folder, flags_of_graph(x86));
+    const char *const by = compile_for_size(e.folder, flags_of_graph(x86),
+                                            "\nhelp: onnxcc stack needs a gcc, which writes the call graph");
     CallGraph c = {0};
     read_calls(&c, output_path(".ci"));
     add_indirect(&c);

@@ -85,8 +85,9 @@ typedef struct Emitted {
 } Emitted;
 /* Compiles the model of the command line into one C file; ends the session if there is data. */
 Emitted emit_for_size(void *words, const char *command);
-/* Compiles that C file with $CC, $CFLAGS, the target's options and more. Returns what compiled it. */
-const char *compile_for_size(const char *folder, const char *more);
+/* Compiles that C file with $CC, $CFLAGS, the target's options and more; help follows what it says
+ * if it fails. Returns what compiled it. */
+const char *compile_for_size(const char *folder, const char *more, const char *help);
 
 /* ---- ort.c ------------------------------------------------------------------------------------------------------- */
 typedef struct Runtime {
