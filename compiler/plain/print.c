@@ -180,10 +180,20 @@ static bool declares(const Syntax *block)
     return false;
 }
 
+/* In C99 a statement follows a label: no declaration, and no brace. */
 static void put_block(Text *t, int depth, const Syntax *n)
 {
-    for (int i = 0; i < n->kid.n; i++)
-        put_statement(t, depth, n->kid.at[i]);
+    size_t label_end = 0;
+    for (int i = 0; i < n->kid.n; i++) {
+        const Syntax *const s = n->kid.at[i];
+        if (label_end == t->n && label_end && (s->kind == DECLARE || s->kind == ENUM))
+            text_put(t, "%*s;\n", 4 * depth, "");
+        put_statement(t, depth, s);
+        if (s->kind == CASE || s->kind == DEFAULT)
+            label_end = t->n;
+    }
+    if (label_end == t->n && label_end)
+        text_put(t, "%*sbreak;\n", 4 * depth, "");
 }
 
 /* "head {", the statements, "}" and what follows it. */

@@ -122,6 +122,9 @@ static void effects(void **state)
         "g(*x); h(*x); return *x->p;");
     has("struct s2 { int *p; }; int f(int n) { struct s2 x = {0}; if (n) x.p[0] = 3; return n; }",
         "x.p[0] = 3;"); /* NULL[0] is no C */
+    has("int f(int n) { int x = 1; switch (n) { case 0: return 2; case 1: x = 1; } return x; }", "case 1: break; }");
+    has("int f(int n) { int x = 1; switch (n) { case 0: x = 1; int y = n; return y; } return x; }",
+        "case 0: ; int y = n;");
 }
 
 UNIT_TESTS(cmocka_unit_test(known_values), cmocka_unit_test(unknown_values), cmocka_unit_test(accesses),
