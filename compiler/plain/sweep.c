@@ -36,6 +36,14 @@ static Syntax *changed(Syntax *n)
     return (to->kind == NAME || to->kind == MEMBER) && to->var && is_pure(to) ? to : NULL;
 }
 
+/* The variable of a function that e is a part of, as in v.a[i].b; NULL: e is behind a pointer, or of a global one. */
+static Var *whole_of(const Syntax *e)
+{
+    while ((e->kind == MEMBER && !e->arrow) || (e->kind == INDEX && is_array(e->kid.at[0])))
+        e = e->kid.at[0];
+    return e->kind == NAME && e->var && !e->var->is_global && !e->var->is_static ? e->var : NULL;
+}
+
 static void count_uses(Syntax *n)
 {
     if (!n)
@@ -45,8 +53,12 @@ static void count_uses(Syntax *n)
         Syntax *e = n->kid.at[0];
         if (e->kid.at[0]->kind == INDEX)
             count_uses(e->kid.at[0]->kid.at[1]);
-        if (to->kind == MEMBER)
+        if (to->kind == MEMBER) {
+            Var *const whole = whole_of(to);
             count_kids(to);
+            if (whole) /* that a part is written is no use of it */
+                whole->uses--;
+        }
         for (int i = 1; i < e->kid.n; i++)
             count_uses(e->kid.at[i]);
         return;
@@ -136,7 +148,8 @@ static void sweep_call(Syntax *call)
 static bool is_dead(Syntax *n)
 {
     const Syntax *to = changed(n);
-    if (to && to->var->is_gone)
+    const Var *const whole = to ? whole_of(to) : NULL;
+    if (to && (to->var->is_gone || (whole && whole->is_gone)))
         return n->kid.at[0]->kind != ASSIGN || is_pure(n->kid.at[0]->kid.at[1]);
     return n->kind == DECLARE && n->var->is_gone && (!n->kid.n || is_pure(n->kid.at[0]) || n->kid.at[0]->kind == LIST);
 }
