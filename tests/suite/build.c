@@ -21,12 +21,13 @@ static const char *const way_flags[N_WAYS] = {
     [WAY_SANITIZED] = "-std=c99 -O0 -DTILE_SMALL=0 -g1 -fsanitize=address,undefined,float-cast-overflow "
                       "-fno-sanitize-recover=all",
     [WAY_FAST] = "-std=c99 -O3" WARNINGS,
+    [WAY_TCC] = "-std=c99 -Wall",
 };
 /* Sanitized code compiles fastest at -O0; but networks run ten times as fast at -O1, here with the tiles of -O0. */
 #define NETWORK_SANITIZED "-O1 -U__OPTIMIZE__"
 /* Clang's sanitizers detect more than gcc's, of pointers and shifts. */
-static const char *compiler_of(Way w) { return w == WAY_SANITIZED ? set.sanitizer : set.cc; }
-static const char *const way_file[N_WAYS] = {"eval", "sanitized", "fast", "elsewhere"};
+static const char *compiler_of(Way w) { return w == WAY_SANITIZED ? set.sanitizer : w == WAY_TCC ? "tcc" : set.cc; }
+const char *const way_file[N_WAYS] = {"eval", "sanitized", "fast", "tcc", "elsewhere"};
 
 /* ---- files and processes ----------------------------------------------------------------------------------------- */
 
@@ -253,8 +254,9 @@ static void compile(const char *so, const char *source, const char *log, Way w, 
     snprintf(words, sizeof words, "%s", flags);
     for (char *s = strtok(words, " "); s; s = strtok(NULL, " "))
         argv[n++] = s;
-    const char *rest[] = {"-shared",  "-nostdlib", "-fPIC", "-I",   set.include, "-I",
-                          set.source, "-o",        so,      source, "-lgcc",     NULL};
+    const char *alone = w == WAY_TCC ? NULL : "-nostdlib"; /* it would take away tcc's own functions */
+    const char *rest[] = {"-shared", "-fPIC", "-I",   set.include, "-I",    set.source,
+                          "-o",      so,      source, alone,       "-lgcc", NULL};
     for (int i = 0; n < MAX_FLAGS && (argv[n++] = (char *)(uintptr_t)rest[i]);)
         i++;
     int status = run_command(argv, log, CC_SECONDS);
@@ -273,7 +275,7 @@ typedef struct Pending {
     uint64_t key;
 } Pending;
 
-static char *call_program(Way w) { return path_in(set.build, w == WAY_FAST ? "call" : "call-sanitized"); }
+static char *call_program(Way w) { return path_in(set.build, w == WAY_SANITIZED ? "call-sanitized" : "call"); }
 
 /* DIR/WAY.SUFFIX */
 static char *file_of_way(const char *dir, Way w, const char *suffix)
@@ -286,8 +288,10 @@ static char *file_of_way(const char *dir, Way w, const char *suffix)
 static void call(const Pending *p, const char *so, const char *name, Way w)
 {
     const Test *t = p->t;
+    char result[32];
+    snprintf(result, sizeof result, "out.%s", way_file[w]);
     char *program = call_program(w), *log = file_of_way(t->dir, w, "log");
-    char *in = path_in(t->dir, "in.bin"), *out = path_in(t->dir, w == WAY_FAST ? "out.fast" : "out.sanitized");
+    char *in = path_in(t->dir, "in.bin"), *out = path_in(t->dir, result);
     char *argv[] = {program, (char *)(uintptr_t)so, (char *)(uintptr_t)name, in, out, NULL};
     int status = run_command(argv, log, CALL_SECONDS);
     char line[200];

@@ -35,10 +35,11 @@ static const char *next_form(const char *f)
 
 static Results read_results(const Test *t, Way w)
 {
-    static const char *const file[N_WAYS] = {"out.eval", "out.sanitized", "out.fast", "out.elsewhere"};
+    char file[32];
+    snprintf(file, sizeof file, "out.%s", way_file[w]);
     Results r = {0};
     VEC(Tensor) raw = {0};
-    char *path = path_in(t->dir, file[w]);
+    char *path = path_in(t->dir, file);
     size_t n = 0;
     r.bytes = read_file(path, &n);
     free(path);

@@ -6,7 +6,7 @@
  *   --cc CC         C compiler of the emitted code
  *   --known FILE    the tests that fail, a line `NAME  REASON` each: none of them may pass, no other may fail
  *   --update        rewrites FILE
- *   --ways LETTERS  of e (in the compiler), s (C, sanitizers), f (C, optimised); without the option: all
+ *   --ways LETTERS  of e (in the compiler), s (C, sanitizers), f (C, optimised), t (C, tcc); without the option: esf
  *   --elsewhere COMMAND   in the compiler, and as C by COMMAND LIST; the file LIST has the tests' folders
  *   --every N       only every Nth test as C, all of them in the compiler; with N = 0 none
  *   --turn K        the Kth, the K+Nth ...; runs with K = 0, 1 ... N - 1 together cover every test once
@@ -36,7 +36,8 @@ const char *const class_name[N_CLASSES] = {
     "not run",      "passed", "rejected", "compiler bug", "C compile failed", "C compiler warns", "crash", "timeout",
     "error status", "shape",  "dtype",    "value",        "canary",           "bits differ",
 };
-static const char *const way_name[N_WAYS] = {"in the compiler", "C with sanitizers", "C optimised", "C elsewhere"};
+static const char *const way_name[N_WAYS] = {"in the compiler", "C with sanitizers", "C optimised", "C by tcc",
+                                             "C elsewhere"};
 
 Settings set = {.build = "build/suite",
                 .include = "build/include",
@@ -50,7 +51,8 @@ static const char *group = "suite";
 /* Is test i run in way w? */
 static bool in_way(int i, Way w)
 {
-    return set.ways[w] && (w == WAY_EVAL || w == WAY_ELSEWHERE || (set.every && i % set.every == set.turn % set.every));
+    bool in_turn = set.every && i % set.every == set.turn % set.every;
+    return set.ways[w] && (in_turn || (w != WAY_SANITIZED && w != WAY_FAST));
 }
 
 /* Is test i run in any way? */
@@ -120,8 +122,8 @@ static void child_judge(int i)
         if (v->class != PASSED && v->class != CC_WARNED)
             continue;
         judge(&tests.at[i], r, w, &judged);
-        if (((w == WAY_SANITIZED && !set.march) || (w == WAY_ELSEWHERE && !set.target)) && judged.class == PASSED &&
-            r->way[WAY_EVAL].class == PASSED)
+        bool has_bits = w == WAY_TCC || (w == WAY_SANITIZED && !set.march) || (w == WAY_ELSEWHERE && !set.target);
+        if (has_bits && judged.class == PASSED && r->way[WAY_EVAL].class == PASSED)
             judge_bits(&tests.at[i], w, &judged);
         if (judged.class != PASSED)
             *v = judged;
@@ -236,7 +238,7 @@ static void run_test(int i)
     shared->result[i].seconds = now() - start;
 }
 
-static bool as_c(int i) { return in_way(i, WAY_SANITIZED) || in_way(i, WAY_FAST); }
+static bool as_c(int i) { return in_way(i, WAY_SANITIZED) || in_way(i, WAY_FAST) || in_way(i, WAY_TCC); }
 
 /* The batches of tests that run as C: the tests, and the start of each batch; a network is a batch of its own. */
 static struct {
@@ -261,7 +263,7 @@ static void find_batches(void)
 static void run_batch(int k)
 {
     int last = k + 1 < batches.begin.n ? batches.begin.at[k + 1] : batches.which.n, which[BATCH];
-    for (Way w = WAY_SANITIZED; w <= WAY_FAST; w++) {
+    for (Way w = WAY_SANITIZED; w <= WAY_TCC; w++) {
         int n = 0;
         for (int b = batches.begin.at[k]; b < last; b++)
             if (in_way(batches.which.at[b], w) && shared->result[batches.which.at[b]].emitted)
@@ -433,8 +435,10 @@ static void write_known(void)
 
 /* ---- the report -------------------------------------------------------------------------------------------------- */
 
-static void print_log(const Test *t, const char *file)
+static void print_log(const Test *t, Way w)
 {
+    char file[32];
+    snprintf(file, sizeof file, "%s.log", way_file[w]);
     char *path = path_in(t->dir, file), *s = read_file(path, NULL);
     if (s && *s)
         printf("%s", s);
@@ -444,7 +448,6 @@ static void print_log(const Test *t, const char *file)
 
 static void report_verbose(void)
 {
-    static const char *const logs[N_WAYS] = {"eval.log", "sanitized.log", "fast.log", "elsewhere.log"};
     for (int i = 0; i < tests.n; i++) {
         printf("%s  (%s, work in %s)\n", tests.at[i].name, tests.at[i].from, tests.at[i].dir);
         for (int k = 0; k < shared->result[i].n_frozen; k++)
@@ -458,7 +461,7 @@ static void report_verbose(void)
             if (in_way(i, w))
                 printf("  %-18s %s%s%s\n", way_name[w], class_name[v->class], *v->why ? ": " : "", v->why);
             if (in_way(i, w) && v->class != PASSED)
-                print_log(&tests.at[i], logs[w]);
+                print_log(&tests.at[i], w);
         }
     }
 }
@@ -571,7 +574,7 @@ int main(int argc, char **argv)
         else if (!strcmp(a, "--ways")) {
             const char *ways = argument(argv, &i);
             for (Way w = 0; w < N_WAYS; w++)
-                set.ways[w] = strchr(ways, "esfm"[w]);
+                set.ways[w] = strchr(ways, "esftm"[w]);
         } else if (!strcmp(a, "--elsewhere")) {
             elsewhere = argument(argv, &i);
             memcpy(set.ways, (const bool[N_WAYS]){[WAY_EVAL] = true, [WAY_ELSEWHERE] = true}, sizeof set.ways);

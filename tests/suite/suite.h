@@ -9,9 +9,11 @@ typedef enum Way {
     WAY_EVAL,      /* inside the compiler */
     WAY_SANITIZED, /* emitted C under the address and undefined-behaviour sanitizers: the same bits as WAY_EVAL */
     WAY_FAST,      /* emitted C, optimised */
+    WAY_TCC,       /* emitted C, compiled by tcc, which takes a moment: the same bits as WAY_EVAL */
     WAY_ELSEWHERE, /* emitted C on another machine, many tests in one program: the same bits as WAY_EVAL */
     N_WAYS
 } Way;
+extern const char *const way_file[N_WAYS]; /* of a test's folder: WAY.log, out.WAY */
 
 typedef enum Class {
     NOT_RUN,
