@@ -22,7 +22,8 @@ test-avr: setup all
 	@B=$(B) $(PYTHON) tests/machines/avr.py
 .PHONY: test-avr
 
-# Every kernel in every type, and small networks, on every machine of table.py. P='aarch64 riscv64': only on these.
+# Every kernel in every type, and small networks, on every machine of table.py. P='aarch64 riscv64': only on these. Of the bare
+# machines with a --target of their own, one runs the networks' code for generic, too, another for every commit; with P each.
 TESTS += processors
 test-processors: setup all $(B)/table.json $(B)/suite/run
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
@@ -30,5 +31,5 @@ test-processors: setup all $(B)/table.json $(B)/suite/run
 	@$(PYTHON) tests/operators/cases.py $(CACHE)/operators
 	@B=$(B) $(PYTHON) tests/machines/choose.py $(B)/machines/chosen $(CACHE)/suite $(CACHE)/cells $(CACHE)/operators
 	@ONNXCC_CACHE=$(CACHE) $(PYTHON) tests/machines/networks.py $(B)/machines/networks
-	@B=$(B) $(PYTHON) tests/machines/run.py $(B)/machines/chosen $(B)/machines/networks $(P)
+	@B=$(B) $(PYTHON) tests/machines/run.py $(OLD_TURN) $(B)/machines/chosen $(B)/machines/networks $(P)
 .PHONY: test-processors

@@ -1,4 +1,4 @@
-"""Runs the tests of choose.py and networks.py on machines of table.py: run.py COVER NETWORKS [MACHINE...]. The tests of choose.py
+"""Runs the tests of choose.py and networks.py on machines of table.py: run.py TURN COVER NETWORKS [MACHINE...]. The tests of choose.py
 call the kernels of a library, in every type, and their C contains the weights; in the networks kernels are inlined as in users' builds,
 and the weights, whose text would take much of a C compiler's time, are in files except on big-endian machines. A kernel that no test
 calls is a failure. Then runs weights.py. Prints failures, then "processors: N passed, N failed"."""
@@ -13,15 +13,16 @@ from table import MACHINES
 OTHERS = ["x86-64", "avx"]  # other groups test these
 
 
-def main(cover, networks, *machines):
+def main(turn, cover, networks, *machines):
     total = Sum("processors")
     for kernel in (pathlib.Path(cover) / "uncalled").read_text().split():
         print(f"FAILED {kernel}: no test calls it")
         total.add(0, 1)
+    turn = None if machines else int(turn)     # of this commit: see Sum.each
     machines = machines or [m for m in MACHINES if m not in OTHERS]
     total.each(machines, "cover", pathlib.Path(cover) / "tests", program=["--library"])
     total.each(machines, "small", pathlib.Path(cover) / "small", program=["--library"], options=["--target", SMALL])
-    total.each(machines, "networks", networks, own=True, incbin=True)
+    total.each(machines, "networks", networks, own=True, turn=turn, incbin=True)
     weights.each(total, [m for m in weights.HERE if m in machines])
     total.end()
 

@@ -33,16 +33,19 @@ class Sum:
         print(f"{name}: {passed} of {passed + failed} tests pass", flush=True)
         self.add(passed, failed)
 
-    def each(self, machines, kind, folder, tests=(), own=False, program=(), options=(), incbin=False):
-        """Runs the tests on each of these machines, or on all. own: also with the machine's own --target, if any; incbin: with --incbin where
-        that is possible."""
+    def each(self, machines, kind, folder, tests=(), own=False, turn=None, program=(), options=(), incbin=False):
+        """Runs the tests on each of these machines, or on all. own: also with the machine's own --target, if any; turn, of this commit:
+        code for generic on one only of the bare machines that have such a target; incbin: with --incbin where that is possible."""
+        bare = [m for m in MACHINES if MACHINES[m].board and MACHINES[m].target]
+        others = [m for i, m in enumerate(bare) if turn is not None and i != turn % len(bare)]
         for name in machines or MACHINES:
             machine = MACHINES[name]
             if machine.lacks():
                 print(f"{name}: skipped: this processor lacks {machine.lacks()}")
                 continue
             some = [*options, "--incbin"] if incbin and not machine.big_endian else options
-            self.run(name, folder, tests, f"{name}-{kind}", some, program)
+            if name not in others:
+                self.run(name, folder, tests, f"{name}-{kind}", some, program)
             if own and machine.target:
                 self.run(name, folder, tests, f"{name}-{kind}-own", [*some, "--target", machine.target], program)
 

@@ -1,4 +1,4 @@
-"""The models of products.py as C on every machine of tests/machines/table.py, or on some: run.py 'MODEL ...' 'MACHINE ...'.
+"""The models of products.py as C on every machine of tests/machines/table.py, or on some: run.py TURN 'MODEL ...' 'MACHINE ...'.
 Prints what is wrong, then "products: N passed, N failed".
 
 The C is compiled at -O0, where every kernel is a function of its own and compiling is fast, but with all shapes of tiles."""
@@ -66,17 +66,18 @@ def undefined(total, models):
             total.run(machine, HOME, some, f"{machine}-trap-{target}", ["--incbin", "--target", target], [level])
 
 
-def main(patterns, machines):
+def main(turn, patterns, machines):
     write_all()
+    turn = None if machines else int(turn)     # of this commit: see Sum.each
     total = Sum("products")
     models = [m.name for m in sorted(HOME.glob("tests/*")) if any(fnmatch.fnmatch(m.name, p) for p in patterns or ["*"])]
     for name, some in ("products", [m for m in models if m != LARGE]), ("products-large", [m for m in models if m == LARGE]):
         if some:
-            total.each(machines, name, HOME, some, own=True, program=["'--level=-O0 -DTILE_SMALL=0'"], incbin=True)
+            total.each(machines, name, HOME, some, own=True, turn=turn, program=["'--level=-O0 -DTILE_SMALL=0'"], incbin=True)
     undefined(total, models)
     calls(total)
     total.end()
 
 
 if __name__ == "__main__":
-    main(*map(str.split, sys.argv[1:]))
+    main(sys.argv[1], *map(str.split, sys.argv[2:]))
