@@ -66,7 +66,8 @@ static bool is_in_loop(const Graph *g)
     return g->owner != NULL;
 }
 
-/* Checks that a dimension name that no input has is the same number in the whole model. (Not in a loop's body, which is
+/* Checks that a dimension name that no input has is the same number in the whole model, and warns of the first that is not:
+ * the operators' sizes are right, as in models whose every unknown size is called `unk`. (Not in a loop's body, which is
  * inferred several times.) If one shape has two numbers by a name, as PyTorch writes it, the shape is wrong. */
 static void meet_symbol(Node *n, Value *v, Symbol *s, Dim is)
 {
@@ -75,10 +76,12 @@ static void meet_symbol(Node *n, Value *v, Symbol *s, Dim is)
     if (s->seen == v && s->size != dim_value(is)) {
         report_clash(n, v, true, shape_text(v->desc->shape), shape_text(*v->shape));
         v->desc->shape.rank = -1;
-    } else if (s->seen && s->size != dim_value(is))
-        error_node(n, "SHP-10", "'%s' has size %lld where it is declared '%s', which is %lld in '%s'",
-                   printable(v->name), (long long)dim_value(is), printable(s->name), (long long)s->size,
-                   printable(s->seen->name));
+    } else if (s->seen && s->size != dim_value(is) && !s->clashes) {
+        warn_strict(node_place(n), "SHP-10", "'%s' has size %lld where it is declared '%s', which is %lld in '%s'",
+                    printable(v->name), (long long)dim_value(is), printable(s->name), (long long)s->size,
+                    printable(s->seen->name));
+        s->clashes = true;
+    }
     s->size = dim_value(is);
     if (!s->seen)
         v->pinned = true;

@@ -174,6 +174,17 @@ def add_labels(c):
         add(c, f"one_label_{n}", text, [words[:n]], [np.array(["one", "two", "", "four"][:n] or [""], object)])
 
 
+# onnxruntime-genai's builder gives every size that it does not know one name; ONNX Runtime takes what the operators give.
+UNKNOWN = f"""{HEAD} g (float[n, t] x, float[3] z) => (float[unk] y, float[unk] w, float[a, b] s)
+    <float[unk, unk] v, float[unk] m, float[unk] r> {{
+    last = Constant <value_ints = [1]> () flat = Constant <value_ints = [-1]> () v = Tanh (x) m = ReduceMax <keepdims = 0> (v, last)
+    r = Reshape (v, flat) y = Mul (r, r) w = Abs (z) wide = Unsqueeze (m, last) s = Add (v, wide) }}"""
+
+
+def add_unknown(c):
+    add(c, "one_name_for_unknown_sizes", UNKNOWN, [normal(5, 2), normal(3)])
+
+
 # Sizes that the exporter computed from an input's sizes, instead of the windows': each layer reshapes to them, and adds its input.
 STEPS = f"""{HEAD} g (float[n, 1, t] x, float[4, 1, 10] w, float[4, 4, 3] u) => (float[n, s, 4] y) {{{{
     narrow = Conv <kernel_shape = [10], strides = [5]> (x, w) v = Conv <kernel_shape = [3], strides = [2]> (narrow, u)
@@ -244,4 +255,5 @@ def add_exporters(c):
     add_ranks(c)
     add_trees(c)
     add_signals(c)
+    add_unknown(c)
     add_unused(c)
