@@ -48,13 +48,15 @@ static bool is_of_inputs(Dim d)
 }
 
 /* Does the declared shape contradict the inferred one? A number for what the caller decides does; for what only a run
- * shows it is an assumption. */
-static bool contradicts(Shape want, Shape now)
+ * shows it is an assumption, unless a branch certainly gives another size than that of a name. */
+static bool contradicts(const Value *v, Shape want)
 {
+    const Shape now = *v->shape;
     if (want.rank != now.rank)
         return true;
     for (int i = 0; i < want.rank; i++)
-        if (dim_is_const(want.dim[i]) && !dim_identical(want.dim[i], now.dim[i]) && is_of_inputs(now.dim[i]))
+        if (dim_is_const(want.dim[i]) && !dim_identical(want.dim[i], now.dim[i]) &&
+            (is_of_inputs(now.dim[i]) || (v->desc->dim_param[i] && dim_may_select_other(now.dim[i], want.dim[i]))))
             return true;
     return false;
 }
@@ -102,7 +104,7 @@ static void meet_declared(Node *n, Value *v)
     }
     if (want.rank < 0 || v->shape->rank < 0)
         return;
-    if (contradicts(want, *v->shape)) {
+    if (contradicts(v, want)) {
         report_clash(n, v, true, shape_text(want), shape_text(*v->shape));
         if (!v->desc->hint)
             v->desc->shape.rank =
