@@ -181,8 +181,10 @@ UNKNOWN = f"""{HEAD} g (float[n, t] x, float[3] z) => (float[unk] y, float[unk] 
     r = Reshape (v, flat) y = Mul (r, r) w = Abs (z) wide = Unsqueeze (m, last) s = Add (v, wide) }}"""
 
 
-# optimum's merged decoder: with a cache the encoder's keys are not computed again, but nothing is given, in a shape that is not the declared one.
-MERGED = f"""{HEAD} g (float[n, t] x, float[n, s] past, bool cached) => (float[n, 2] y, float[n, s] keys) <float[0, 1] none = {{}}, float[2, 2] w = {{1, 2, 3, 4}}, int64[1] one = {{1}}> {{
+# optimum's merged decoder: with a cache the encoder's keys are not computed again, but nothing is given, in a shape that is not the declared
+# one.
+MERGED = f"""{HEAD} g (float[n, t] x, float[n, s] past, bool cached) => (float[n, 2] y, float[n, s] keys)
+    <float[0, 1] none = {{}}, float[2, 2] w = {{1, 2, 3, 4}}, int64[1] one = {{1}}> {{
     y, keys = If (cached) <
         then_branch = t () => (float[n, 2] y1, float[n, s] keys1) {{ m = MatMul (x, w) last = ReduceMax <keepdims = 1> (past, one)
             y1 = Add (m, last) keys1 = Identity (none) }},
