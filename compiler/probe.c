@@ -94,20 +94,20 @@ void find_types(Model *m, void (*infer)(void *))
 
 /* ---- sizes that --all-dims cannot give --------------------------------------------------------------------------- */
 
-/* The search for the size of those dimensions that cannot be the N of --all-dims=N, since a window would not fit. */
+/* The search for the sizes of those dimensions that cannot be the N of --all-dims=N, since a window would not fit, or
+ * since the model has a number for them. */
 typedef struct SizeProbe {
     const Options *options;
     void (*infer)(void *);
     bool open, good; /* open: without --all-dims; good: the model was inferred */
-    int64_t size;    /* of the dimensions */
-    char **dim;
+    NamedSize *dim;
     int n;
 } SizeProbe;
 
 static void probe_sizes(void *arg)
 {
     SizeProbe *p = arg;
-    Names dims = {0};
+    Sizes dims = {0};
     const int64_t first = p->options->all_dims.high;
     say_to(drop_message, NULL);
     Model *m = begin_probe(p->options);
@@ -115,18 +115,20 @@ static void probe_sizes(void *arg)
     EACH_AT (o, p->options->dims)
         vec_push(&opt()->dims, *o);
     for (int i = 0; i < p->n; i++)
-        vec_push(&opt()->dims, ((struct DimOption){p->dim[i], p->size, p->size, false}));
+        vec_push(&opt()->dims, ((struct DimOption){p->dim[i].dim, p->dim[i].size, p->dim[i].size, false}));
     if (p->open)
         memset(&opt()->all_dims, 0, sizeof opt()->all_dims);
     find_types(m, p->infer);
     p->good = !error_catch(p->infer, m);
     if (!p->open)
         return;
-    p->size = bounds_suggested(m, first, &dims);
+    bounds_suggested(m, first, &dims);
     p->dim = calloc((size_t)dims.n + 1, sizeof *p->dim);
-    for (; p->dim && p->n < dims.n; p->n++)
-        if (!(p->dim[p->n] = strdup(dims.at[p->n]->s)))
+    for (; p->dim && p->n < dims.n; p->n++) {
+        p->dim[p->n] = (NamedSize){strdup(dims.at[p->n].dim), dims.at[p->n].size};
+        if (!p->dim[p->n].dim)
             break;
+    }
 }
 
 static bool try_sizes(SizeProbe *p, bool open)
@@ -150,9 +152,10 @@ static void take_sizes(const SizeProbe *p)
 {
     Text taken = {0};
     for (int i = 0; i < p->n; i++) {
-        const char *const dim = name(p->dim[i])->s;
-        vec_push(&opt()->dims, ((struct DimOption){dim, p->size, p->size, false}));
-        text_put(&taken, " --dim %s", printable(name_format("%s=%lld", option_word(dim), (long long)p->size)));
+        const char *const dim = name(p->dim[i].dim)->s;
+        const int64_t size = p->dim[i].size;
+        vec_push(&opt()->dims, ((struct DimOption){dim, size, size, false}));
+        text_put(&taken, " --dim %s", printable(name_format("%s=%lld", option_word(dim), (long long)size)));
     }
     warn_at("", "ARG-16", "not every open dimension can be %lld; taken instead:%s", (long long)opt()->all_dims.high,
             taken.s);
@@ -170,7 +173,7 @@ void find_sizes(const Model *m, void (*infer)(void *))
     if (p.n && try_sizes(&p, false))
         take_sizes(&p);
     for (int i = 0; i < p.n; i++)
-        free(p.dim[i]);
+        free((char *)(uintptr_t)p.dim[i].dim);
     free(p.dim);
 }
 

@@ -265,3 +265,12 @@ Dim dim_select(Dim c, Dim a, Dim b)
         return a;
     return r.lo == 0 && r.hi == 0 ? b : dim_make(EXPR_SELECT, 3, (int64_t[]){c.v, a.v, b.v});
 }
+
+bool dim_may_select_other(Dim d, Dim is)
+{
+    if (dim_is_const(d) || dim_expr(d)->kind != EXPR_SELECT)
+        return false;
+    const Dim a = {dim_expr(d)->w[1]}, b = {dim_expr(d)->w[2]};
+    return dim_is(dim_eq_expr(a, is), 0) || dim_is(dim_eq_expr(b, is), 0) || dim_may_select_other(a, is) ||
+           dim_may_select_other(b, is);
+}

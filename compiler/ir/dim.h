@@ -27,11 +27,12 @@ Dim dim_ceil(Dim a, Dim b); /* ceiling; b > 0 */
 Dim dim_mod(Dim a, Dim b);  /* floor modulo; b > 0 */
 Dim dim_min(Dim a, Dim b);
 Dim dim_max(Dim a, Dim b);
-Dim dim_less_expr(Dim a, Dim b);     /* 1 or 0 */
-Dim dim_eq_expr(Dim a, Dim b);       /* 1 or 0 */
-Dim dim_select(Dim c, Dim a, Dim b); /* c != 0 ? a : b */
-int dim_size(Dim d);                 /* symbols and operations in it, when printed */
-int64_t dim_low(Dim d);              /* proven lower bound; INT64_MIN: none. dim_high: upper; INT64_MAX: none */
+Dim dim_less_expr(Dim a, Dim b);          /* 1 or 0 */
+Dim dim_eq_expr(Dim a, Dim b);            /* 1 or 0 */
+Dim dim_select(Dim c, Dim a, Dim b);      /* c != 0 ? a : b */
+bool dim_may_select_other(Dim d, Dim is); /* is d a selection with a choice that is proven to differ from `is`? */
+int dim_size(Dim d);                      /* symbols and operations in it, when printed */
+int64_t dim_low(Dim d);                   /* proven lower bound; INT64_MIN: none. dim_high: upper; INT64_MAX: none */
 #define MAX_SIZE ((int64_t)1 << 48) /* limit of a dimension and of a tensor's elements */
 int64_t dim_high(Dim d);
 void dim_print(Text *t, Dim d);  /* for messages and dumps */

@@ -45,7 +45,10 @@ static int size_of(ExprKind kind, int n, const int64_t *w)
         for (int i = 0; i < n && kind != EXPR_SYMBOL; i++)
             size += dim_size((Dim){w[i]});
     if (size > LIMIT)
-        fail(EXIT_MODEL, "a size of the model is an expression of more than %d parts", LIMIT);
+        fail(EXIT_MODEL,
+             "a size of the model is an expression of more than %d parts; it is a number if the inputs' sizes are, "
+             "as by --all-dims=1 or --shape",
+             LIMIT);
     return size;
 }
 

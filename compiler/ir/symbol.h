@@ -24,6 +24,7 @@ struct Symbol {
     Dim fixed;             /* what it is known to equal; otherwise itself */
     Value *seen;           /* a value declared with this size, for which inference found */
     int64_t size;          /* ... this size */
+    bool clashes;          /* it was found to be two numbers, and this was said */
     int64_t value;         /* during a run inside the compiler */
     bool known;            /* its value is known at this point of the run or of the emitted code */
     struct Symbol *beside; /* scope.c: the next symbol of the same graph */

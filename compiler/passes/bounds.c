@@ -109,6 +109,20 @@ static bool is_first(const Symbol *s)
     return first;
 }
 
+/* The number that s must be, such as the channels that a convolution's weights have; or 0. (Not where a branch or a loop
+ * says so, which may not run.) */
+static int64_t needed_size(const Symbol *s)
+{
+    for (int i = 0; i < assumption_count() && is_of_input(s); i++) {
+        const Assumption *a = assumption_at(i);
+        const bool left = dim_is_const(a->is);
+        const Dim is = left ? a->is : a->d;
+        if (symbol_of(left ? a->d : a->is) == s && dim_is_const(is) && dim_value(is) > 0 && !a->n->graph->parent)
+            return dim_value(is);
+    }
+    return 0;
+}
+
 /* Has v elements, and so few that all values probably fit in the arena? */
 static bool is_suitable_value(const Value *v)
 {
@@ -123,19 +137,27 @@ static bool is_suitable_value(const Value *v)
     return bits / 8 <= (opt()->max_arena ? opt()->max_arena : (int64_t)1 << 30) / 4;
 }
 
+/* A symbol that can be one number only, as this number: what depends on it is known exactly. */
+static Dim number_of(Symbol *s, void *unused)
+{
+    (void)unused;
+    return s->low == s->high ? D(s->low) : dim_symbol(s);
+}
+
 /* Do all values have elements, but not too many, and can all assumptions hold, if the listed sizes are these? First
  * dimensions of inputs are `first`, other dimensions of inputs `size`; sizes that a run determines are at most `size`.
  * nested: values of nested graphs, too. */
 static bool is_suitable(const Model *m, const Unbounded *u, int64_t first, int64_t size, bool nested)
 {
-    VEC(bool) is_first_one = {0};
-    VEC(int64_t) low = {0};
-    for (int i = 0; i < u->n; i++)
-        vec_push(&is_first_one, is_first(u->at[i]));
+    VEC(int64_t) low = {0}, high = {0};
+    EACH_OF (s, *u) {
+        const int64_t needed = needed_size(s);
+        vec_push(&high, needed ? needed : is_first(s) ? first : !is_of_input(s) && size > EACH ? EACH : size);
+    }
     for (int i = 0; i < u->n; i++) {
         Symbol *s = u->at[i];
         vec_push(&low, s->low);
-        s->high = is_first_one.at[i] ? first : !is_of_input(s) && size > EACH ? EACH : size;
+        s->high = high.at[i];
         s->low = is_of_input(s) ? s->high : s->low;
     }
     bool fits = true;
@@ -146,7 +168,8 @@ static bool is_suitable(const Model *m, const Unbounded *u, int64_t first, int64
             fits &= (n->graph->parent && !nested) || is_suitable_value(v);
     for (int i = 0; i < assumption_count() && fits; i++) {
         const Assumption *a = assumption_at(i);
-        fits = dim_low(a->d) <= dim_high(a->is) && dim_low(a->is) <= dim_high(a->d);
+        const Dim d = dim_replace(a->d, number_of, NULL), is = dim_replace(a->is, number_of, NULL);
+        fits = dim_low(d) <= dim_high(is) && dim_low(is) <= dim_high(d);
     }
     for (int i = 0; i < u->n; i++) {
         u->at[i]->low = low.at[i];
@@ -178,8 +201,10 @@ static void put_shape(Text *t, const Value *v, const Unbounded *u, Unbounded *gi
         Symbol *s = symbol_of(d);
         if (s && vec_has(u, s) && !vec_has(given, s) && !vec_has(&open, s))
             vec_push(&open, s);
+        const int64_t needed = s ? needed_size(s) : 0;
         text_put(&shape, "%s%lld", k ? "," : "",
                  dim_is_const(d)    ? (long long)dim_value(d)
+                 : needed           ? (long long)needed
                  : s && is_first(s) ? 1
                                     : (long long)size);
     }
@@ -207,8 +232,9 @@ static void help_all(const Model *m, const Unbounded *u)
         if (vec_has(&given, u->at[i]) || map_get(&named, option))
             continue;
         map_put(&named, option, u->at[i]);
-        if (is_first(u->at[i]))
-            put_option(&t, "dim", option, "=", "1", '"');
+        const int64_t needed = needed_size(u->at[i]);
+        if (needed || is_first(u->at[i]))
+            put_option(&t, "dim", option, "=", text_format("%lld", needed ? (long long)needed : 1LL), '"');
         else
             put_option(&t, "dim", option, "<=", text_format("%lld", (long long)(is_of_input(u->at[i]) ? size : inner)),
                        '"');
@@ -235,9 +261,12 @@ static void report_unbounded(const Symbol *s)
     if (s->user) {
         error_at(place_of(s), "SHP-11", "dimension '%s' has no bound", printable(s->name));
         Text value = {0}, bound = {0};
-        put_option(&value, "dim", s->name, "=", "1", '\'');
+        const int64_t needed = needed_size(s);
+        put_option(&value, "dim", s->name, "=", text_format("%lld", needed ? (long long)needed : 1LL), '\'');
         put_option(&bound, "dim", s->name, "<=", "64", '\'');
-        if (value.n)
+        if (value.n && needed)
+            note_help("the model needs this value:%s", value.s);
+        else if (value.n)
             note_help("give it a value,%s, or a bound,%s", value.s, bound.s);
         return;
     }
@@ -275,13 +304,15 @@ static Unbounded unbounded_of(const Model *m)
     return u;
 }
 
-int64_t bounds_suggested(const Model *m, int64_t first, Names *dims)
+void bounds_suggested(const Model *m, int64_t first, Sizes *dims)
 {
     Unbounded u = unbounded_of(m);
-    EACH_OF (s, u)
-        if (s->user && is_of_input(s) && !is_first(s))
-            vec_push(dims, s->name);
-    return suggested_size(m, &u, first);
+    const int64_t size = suggested_size(m, &u, first);
+    EACH_OF (s, u) {
+        const int64_t needed = needed_size(s);
+        if (s->user && is_of_input(s) && (needed || !is_first(s)))
+            vec_push(dims, ((NamedSize){s->name->s, needed ? needed : size}));
+    }
 }
 
 void bounds_help_all(const Model *m)

@@ -48,13 +48,15 @@ static bool is_of_inputs(Dim d)
 }
 
 /* Does the declared shape contradict the inferred one? A number for what the caller decides does; for what only a run
- * shows it is an assumption. */
-static bool contradicts(Shape want, Shape now)
+ * shows it is an assumption, unless a branch certainly gives another size than that of a name. */
+static bool contradicts(const Value *v, Shape want)
 {
+    const Shape now = *v->shape;
     if (want.rank != now.rank)
         return true;
     for (int i = 0; i < want.rank; i++)
-        if (dim_is_const(want.dim[i]) && !dim_identical(want.dim[i], now.dim[i]) && is_of_inputs(now.dim[i]))
+        if (dim_is_const(want.dim[i]) && !dim_identical(want.dim[i], now.dim[i]) &&
+            (is_of_inputs(now.dim[i]) || (v->desc->dim_param[i] && dim_may_select_other(now.dim[i], want.dim[i]))))
             return true;
     return false;
 }
@@ -66,7 +68,8 @@ static bool is_in_loop(const Graph *g)
     return g->owner != NULL;
 }
 
-/* Checks that a dimension name that no input has is the same number in the whole model. (Not in a loop's body, which is
+/* Checks that a dimension name that no input has is the same number in the whole model, and warns of the first that is not:
+ * the operators' sizes are right, as in models whose every unknown size is called `unk`. (Not in a loop's body, which is
  * inferred several times.) If one shape has two numbers by a name, as PyTorch writes it, the shape is wrong. */
 static void meet_symbol(Node *n, Value *v, Symbol *s, Dim is)
 {
@@ -75,10 +78,12 @@ static void meet_symbol(Node *n, Value *v, Symbol *s, Dim is)
     if (s->seen == v && s->size != dim_value(is)) {
         report_clash(n, v, true, shape_text(v->desc->shape), shape_text(*v->shape));
         v->desc->shape.rank = -1;
-    } else if (s->seen && s->size != dim_value(is))
-        error_node(n, "SHP-10", "'%s' has size %lld where it is declared '%s', which is %lld in '%s'",
-                   printable(v->name), (long long)dim_value(is), printable(s->name), (long long)s->size,
-                   printable(s->seen->name));
+    } else if (s->seen && s->size != dim_value(is) && !s->clashes) {
+        warn_strict(node_place(n), "SHP-10", "'%s' has size %lld where it is declared '%s', which is %lld in '%s'",
+                    printable(v->name), (long long)dim_value(is), printable(s->name), (long long)s->size,
+                    printable(s->seen->name));
+        s->clashes = true;
+    }
     s->size = dim_value(is);
     if (!s->seen)
         v->pinned = true;
@@ -99,7 +104,7 @@ static void meet_declared(Node *n, Value *v)
     }
     if (want.rank < 0 || v->shape->rank < 0)
         return;
-    if (contradicts(want, *v->shape)) {
+    if (contradicts(v, want)) {
         report_clash(n, v, true, shape_text(want), shape_text(*v->shape));
         if (!v->desc->hint)
             v->desc->shape.rank =

@@ -35,9 +35,14 @@ void check_bounds(const Model *m);    /* reports sizes without an upper bound, w
 bool bounds_apply(Dim d);             /* has d a bound? --all-dims='<=N' gives it one */
 void bounds_help(Dim d);              /* after an error: suggests bounds of the symbols in d that have none */
 void bounds_help_all(const Model *m); /* after such errors: one line with the options for all sizes that are open */
-/* The size to suggest for the open dimensions of inputs, but for the first ones, which are `first`; adds the names of
- * these dimensions to dims. */
-int64_t bounds_suggested(const Model *m, int64_t first, Names *dims);
+/* A size for a dimension of an input. */
+typedef struct NamedSize {
+    const char *dim;
+    int64_t size;
+} NamedSize;
+typedef VEC(NamedSize) Sizes;
+/* Sizes to suggest for the open dimensions of inputs, but for the first ones, which are `first`. */
+void bounds_suggested(const Model *m, int64_t first, Sizes *dims);
 
 /* simplify.c */
 void simplify_model(Model *m); /* dead code, identities, duplicates, scales into weights */

@@ -174,6 +174,29 @@ def add_labels(c):
         add(c, f"one_label_{n}", text, [words[:n]], [np.array(["one", "two", "", "four"][:n] or [""], object)])
 
 
+# onnxruntime-genai's builder gives every size that it does not know one name; ONNX Runtime takes what the operators give.
+UNKNOWN = f"""{HEAD} g (float[n, t] x, float[3] z) => (float[unk] y, float[unk] w, float[a, b] s)
+    <float[unk, unk] v, float[unk] m, float[unk] r> {{
+    last = Constant <value_ints = [1]> () flat = Constant <value_ints = [-1]> () v = Tanh (x) m = ReduceMax <keepdims = 0> (v, last)
+    r = Reshape (v, flat) y = Mul (r, r) w = Abs (z) wide = Unsqueeze (m, last) s = Add (v, wide) }}"""
+
+
+# optimum's merged decoder: with a cache the encoder's keys are not computed again, but nothing is given, in a shape that is not the declared
+# one.
+MERGED = f"""{HEAD} g (float[n, t] x, float[n, s] past, bool cached) => (float[n, 2] y, float[n, s] keys)
+    <float[0, 1] none = {{}}, float[2, 2] w = {{1, 2, 3, 4}}, int64[1] one = {{1}}> {{
+    y, keys = If (cached) <
+        then_branch = t () => (float[n, 2] y1, float[n, s] keys1) {{ m = MatMul (x, w) last = ReduceMax <keepdims = 1> (past, one)
+            y1 = Add (m, last) keys1 = Identity (none) }},
+        else_branch = e () => (float[n, 2] y2, float[n, s] keys2) {{ y2 = MatMul (x, w) keys2 = Neg (past) }}> }}"""
+
+
+def add_unknown(c):
+    add(c, "one_name_for_unknown_sizes", UNKNOWN, [normal(5, 2), normal(3)])
+    for cached in False, True:
+        add(c, f"merged_decoder_{int(cached)}", MERGED, [normal(3, 2), normal(3, 4), np.array(cached)])
+
+
 # Sizes that the exporter computed from an input's sizes, instead of the windows': each layer reshapes to them, and adds its input.
 STEPS = f"""{HEAD} g (float[n, 1, t] x, float[4, 1, 10] w, float[4, 4, 3] u) => (float[n, s, 4] y) {{{{
     narrow = Conv <kernel_shape = [10], strides = [5]> (x, w) v = Conv <kernel_shape = [3], strides = [2]> (narrow, u)
@@ -244,4 +267,5 @@ def add_exporters(c):
     add_ranks(c)
     add_trees(c)
     add_signals(c)
+    add_unknown(c)
     add_unused(c)
