@@ -69,7 +69,7 @@ static bool is_in_loop(const Graph *g)
 }
 
 /* Checks that a dimension name that no input has is the same number in the whole model, and warns of the first that is not:
- * the operators' sizes are right, as in models whose every unknown size is called `unk`. (Not in a loop's body, which is
+ * the operators' sizes are right, as some exporters give all unknown sizes, of outputs, too, one name. (Not in a loop's body, which is
  * inferred several times.) If one shape has two numbers by a name, as PyTorch writes it, the shape is wrong. */
 static void meet_symbol(Node *n, Value *v, Symbol *s, Dim is)
 {
@@ -84,10 +84,11 @@ static void meet_symbol(Node *n, Value *v, Symbol *s, Dim is)
                     printable(s->seen->name));
         s->clashes = true;
     }
+    if (s->seen)
+        return;
+    s->seen = v;
     s->size = dim_value(is);
-    if (!s->seen)
-        v->pinned = true;
-    s->seen = s->seen ? s->seen : v;
+    v->pinned = true;
 }
 
 static bool is_model_output(const Value *v) { return graph_is_entry(v->graph) && value_is_output(v); }
