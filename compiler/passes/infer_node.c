@@ -76,13 +76,14 @@ static void meet_symbol(Node *n, Value *v, Symbol *s, Dim is)
         report_clash(n, v, true, shape_text(v->desc->shape), shape_text(*v->shape));
         v->desc->shape.rank = -1;
     } else if (s->seen && s->size != dim_value(is))
-        error_node(n, "SHP-10", "'%s' has size %lld where it is declared '%s', which is %lld in '%s'",
-                   printable(v->name), (long long)dim_value(is), printable(s->name), (long long)s->size,
-                   printable(s->seen->name));
+        warn_strict(node_place(n), "SHP-10", "'%s' has size %lld where it is declared '%s', which is %lld in '%s'",
+                    printable(v->name), (long long)dim_value(is), printable(s->name), (long long)s->size,
+                    printable(s->seen->name));
+    if (s->seen)
+        return;
+    s->seen = v;
     s->size = dim_value(is);
-    if (!s->seen)
-        v->pinned = true;
-    s->seen = s->seen ? s->seen : v;
+    v->pinned = true;
 }
 
 static bool is_model_output(const Value *v) { return graph_is_entry(v->graph) && value_is_output(v); }
