@@ -60,7 +60,7 @@ KERNEL int FN(resize_sizes)(const f32 *restrict scales, const i64 *restrict size
     for (int i = 0; i < p.count; i++) {
         y_scales[i] = p.policy ? all : y_scales[i];
         y[i] = p.policy   ? (i64)((f64)all * (f64)p.in[i] + 0.5)
-               : p.scaled ? (i64)((f64)y_scales[i] * (f64)p.in[i])
+               : p.scaled ? (i64)(y_scales[i] * (f32)p.in[i])
                           : sizes[i];
     }
     return RT_OK;

@@ -44,6 +44,8 @@ struct Op {
     /* With the flag SCALES or OFFSETS: the operator of c such that x * inverse(c), or x + inverse(c), is n's result if
      * x is its input 0 and c its input 1; NULL: it is x * c, or x + c, whichever comes first. */
     const char *inverse;
+    /* The scalar function of two elements by which it makes one of many, for symbolic integers; NULL: it does not. */
+    const char *reduces_by;
     /* Folds y * factor[channel] + offset[channel] (constants with one element per output channel, or NULL) into n's
      * constant weights and bias; false: impossible. */
     bool (*fold_scale)(Node *n, Value *factor, Value *offset);

@@ -220,16 +220,17 @@ static void arg_bind(Node *n)
 #define BYTES "uint8|int8|"
 #define WITH_INPUT "data:T axes?:int64 -> reduced:T"
 #define WITH_INPUT_ATTRS "noop_with_empty_axes:int=0 keepdims:int=1"
-#define NOW(name, version, types, older)                                                                                 \
+#define NOW_BY(name, version, types, older, by)                                                                          \
     {name, version, WITH_INPUT, "T=" types, WITH_INPUT_ATTRS, reduce_infer, reduce_bind, .permute = reduce_permute,      \
-     .compatible = older}
+     .compatible = older, .reduces_by = by}
+#define NOW(name, version, types, older) NOW_BY(name, version, types, older, NULL)
 #define THEN(name, version, types, older)                                                                                \
     {name, version, "data:T -> reduced:T", "T=" types, "axes:ints? keepdims:int=1", .expand = reduce_with_attribute,     \
      .compatible = older}
 #define THEN_13(name) THEN(name, 13, WIDE "FB", "11 T=" WIDE "F; 1 T=" WIDE "F")
 #define REDUCE(name) NOW(name, 18, WIDE "FB", NULL), THEN_13(name)
-#define EXTREME(name)                                                                                                  \
-    NOW(name, 20, WIDE BYTES "bool|FB", "18 T=" WIDE BYTES "FB"),                                               \
+#define EXTREME(name, by)                                                                                              \
+    NOW_BY(name, 20, WIDE BYTES "bool|FB", "18 T=" WIDE BYTES "FB", by),                                               \
     THEN(name, 13, WIDE BYTES "FB", "12 T=" WIDE BYTES "F; 11 T=" WIDE "F; 1 T=" WIDE "F")
 #define LOGARITHM(name)                                                                                                \
     NOW(name, 28, "FB", NULL), {name, 18, WITH_INPUT, "T=" WIDE "FB", WITH_INPUT_ATTRS, .expand = reduce_with_input},        \
@@ -241,9 +242,9 @@ static void arg_bind(Node *n)
 
 /* clang-format off */
 static const Op reduce_ops[] = {
-    NOW("ReduceSum", 13, WIDE "FB", NULL), THEN("ReduceSum", 11, WIDE "F", "1"),
-    REDUCE("ReduceMean"), REDUCE("ReduceL1"), REDUCE("ReduceL2"), REDUCE("ReduceSumSquare"), REDUCE("ReduceProd"),
-    EXTREME("ReduceMax"), EXTREME("ReduceMin"),
+    NOW_BY("ReduceSum", 13, WIDE "FB", NULL, "add"), THEN("ReduceSum", 11, WIDE "F", "1"),
+    REDUCE("ReduceMean"), REDUCE("ReduceL1"), REDUCE("ReduceL2"), REDUCE("ReduceSumSquare"),
+    NOW_BY("ReduceProd", 18, WIDE "FB", NULL, "mul"), THEN_13("ReduceProd"), EXTREME("ReduceMax", "max"), EXTREME("ReduceMin", "min"),
     LOGARITHM("ReduceLogSum"), LOGARITHM("ReduceLogSumExp"),
     ARG("ArgMax"), ARG("ArgMin"),
     {"ReduceInSteps", 1, WITH_INPUT, "T=" WIDE BYTES "bool|FB", WITH_INPUT_ATTRS " how:string", .expand = reduce_in_steps,

@@ -24,17 +24,40 @@ typedef struct Resize {
     } axis[MAX_RANK];
 } Resize;
 
-/* floor(d * scale), exactly: a float is an integer of 24 bits times a power of 2. */
-static Dim scaled(Dim d, double scale)
+/* The size of d elements, scaled: the product is a float, so that 10 elements by 0.7f are 7, although 0.7f is below 7/10. */
+static int64_t scaled_size(int64_t d, float scale) { return (int64_t)((float)d * scale); }
+
+/* Sets up / down to a fraction that scales each size up to MAX_SCALED as scaled_size does; false: there is none. */
+static bool fraction_of(float scale, int64_t *up, int64_t *down)
 {
-    int exponent;
-    int64_t whole = (int64_t)ldexp(frexp(scale, &exponent), 24);
-    for (exponent -= 24; whole % 2 == 0 && whole; exponent++)
-        whole /= 2;
-    Dim by = D(whole);
-    if (exponent > 0)
-        return dim_mul(dim_mul(d, by), D((int64_t)1 << (exponent < 38 ? exponent : 38)));
-    return exponent < -62 ? D(0) : dim_div(dim_mul(d, by), D((int64_t)1 << -exponent));
+    enum { MAX_SCALED = 1 << 16 };
+    int64_t next = INT64_MAX, of = 1; /* the fraction is less than next / of */
+    *up = 0;
+    *down = 1;
+    for (int64_t d = 1; d <= MAX_SCALED; d++) {
+        const int64_t size = scaled_size(d, scale);
+        if (size * *down > *up * d)
+            *up = size, *down = d;
+        if (next == INT64_MAX || (size + 1) * of < next * d)
+            next = size + 1, of = d;
+    }
+    return *up * of < next * *down;
+}
+
+/* d elements, scaled. */
+static Dim scaled(Dim d, float scale)
+{
+    enum { LARGE = 1 << 24 }; /* floats from here on are integers */
+    int64_t up, down;
+    if (scale >= LARGE)
+        return dim_mul(d, D((int64_t)fminf(scale, 0x1p62F)));
+    if (dim_is_const(d) && (float)dim_value(d) * scale < 0x1p62F)
+        return D(scaled_size(dim_value(d), scale));
+    if (!fraction_of(scale, &up, &down)) {
+        up = (int64_t)(scale * LARGE);
+        down = LARGE;
+    }
+    return dim_div(dim_mul(d, D(up)), D(down));
 }
 
 /* Is input i present and not empty? */
@@ -59,7 +82,7 @@ static void scale_axis(Node *n, const Resize *r, struct ResizeAxis *x, double sc
         return;
     }
     x->scale = scale;
-    x->out = scaled(x->in, scale);
+    x->out = scaled(x->in, (float)scale);
     x->changes = scale != 1;
 }
 

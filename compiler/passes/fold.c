@@ -102,6 +102,23 @@ static bool fold_symbolic_loop(Node *n)
     return true;
 }
 
+/* Folds a reduction of symbolic integers to one. */
+static bool fold_symbolic_reduction(Node *n)
+{
+    Value *x = n->in[0];
+    const int64_t count = tensor_count(x->data);
+    if (!n->op->reduces_by || count == 0 || !dim_is(shape_count(*n->out[0]->shape), 1))
+        return false;
+    Dim d = value_dim(x, 0);
+    for (int i = 1; i < (int)count; i++)
+        if (!apply_to_dims(n->op->reduces_by, 2, (Dim[]){d, value_dim(x, i)}, &d))
+            return false;
+    Tensor *t = tensor_symbolic(n->out[0]->type, *n->out[0]->shape);
+    *(Dim *)(uintptr_t)t->data = d;
+    n->out[0]->data = tensor_materialise(t);
+    return true;
+}
+
 /* Are all inputs constant or symbolic, and at least one symbolic? */
 static bool has_symbolic_inputs(const Node *n)
 {
@@ -124,7 +141,7 @@ static bool fold_symbolic(Node *n)
         return n->call.loop && fold_symbolic_loop(n);
     }
     if (!(n->op->flags & (MOVES | VIEW)))
-        return false;
+        return fold_symbolic_reduction(n);
     EACH_OUT (v, n)
         if (!is_symbolic_integer(v))
             return false;

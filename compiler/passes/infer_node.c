@@ -68,9 +68,10 @@ static bool is_in_loop(const Graph *g)
     return g->owner != NULL;
 }
 
-/* Checks that a dimension name that no input has is the same number in the whole model, and warns of the first that is not:
- * the operators' sizes are right, as some exporters give all unknown sizes, of outputs, too, one name. (Not in a loop's body, which is
- * inferred several times.) If one shape has two numbers by a name, as PyTorch writes it, the shape is wrong. */
+/* Checks that a dimension name that no input has is the same number in the whole model, and warns of the first that is
+ * not: the operators' sizes are right, as some exporters give all unknown sizes, of outputs, too, one name. (Not in a
+ * loop's body, which is inferred several times.) If one shape has two numbers by a name, as PyTorch writes it, the shape
+ * is wrong. */
 static void meet_symbol(Node *n, Value *v, Symbol *s, Dim is)
 {
     if (!s || !s->user || s->origin.kind == ORIGIN_INPUT || !dim_is_const(is) || is_in_loop(n->graph))

@@ -606,6 +606,11 @@ def add_open(c):
     for scale in 1.37, 1 / 3, 0.9999:
         inputs = [normal(1, 2, 7, 9), None, np.array([1, 1, scale, 2.5], np.float32)]
         c.add(f"open_resize_{scale * 100:.0f}", "Resize", inputs, {"mode": "linear"}, version=19, consts=(2,), sizes=[(None, None, "h", "w"), None, None])
+    for scale, size in (0.7, 10), (0.9, 10), (1 / 49, 98):      # by these floats, the size is a whole number only if the product is rounded
+        inputs, nearest = [normal(1, size), None, np.array([1, scale], np.float32)], {"mode": "nearest"}
+        c.add(f"fixed_resize_{scale * 100:.0f}", "Resize", inputs, nearest, version=19, consts=(2,))
+        c.add(f"open_resize_{scale * 100:.0f}", "Resize", inputs, nearest, version=19, consts=(2,), sizes=[(None, "w"), None, None])
+        c.add(f"late_resize_{scale * 100:.0f}", "Resize", inputs, nearest, version=19)
 
 
 def add_strings(c):

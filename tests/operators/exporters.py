@@ -229,7 +229,16 @@ INTERPOLATED = f"""{HEAD} g (float[1, 1, h, w] x, int64[2] size) => (float[1, 1,
 SCALED = f"""{HEAD} g (float[1, 2, 3, 2] x, float[4] scales) => (float[1, 2, a, b] y) {{{{ y = Resize <mode = "{{mode}}"> (x, , scales) }}}}"""
 
 
+# What tf2onnx writes of an einsum: some axes become one, whose size is a reduction of the shape.
+REDUCED = f"""{HEAD} g (float[n, 3, m] x) => (float[a, b] y, float[c] w) {{{{
+    shape = Shape (x) before = Constant <value = int64[2] {{{{0, 1}}}}> () last = Constant <value = int64[1] {{{{2}}}}> () one = Constant <value_float = 1.5> ()
+    pair = Gather (shape, before) rows = ReduceProd <keepdims = 1> (pair) columns = Gather (shape, last)
+    size = Concat <axis = 0> (rows, columns) y = Reshape (x, size) k = {{op}} <keepdims = 1> (shape) w = Expand (one, k) }}}}"""
+
+
 def add_computed_sizes(c):
+    for op in "ReduceProd", "ReduceMax", "ReduceMin", "ReduceSum":
+        add(c, f"computed_by_{op}", REDUCED.format(op=op), [normal(2, 3, 4)])
     for mode in "nearest", "linear", "cubic":
         add(c, f"computed_size_{mode}", INTERPOLATED.format(mode=mode), [normal(1, 1, 3, 4), np.array([6, 5])])
         add(c, f"computed_scales_{mode}", SCALED.format(mode=mode), [normal(1, 2, 3, 2), np.array([1, 1, 2, 1.5], np.float32)])
