@@ -266,6 +266,14 @@ Dim dim_select(Dim c, Dim a, Dim b)
     return r.lo == 0 && r.hi == 0 ? b : dim_make(EXPR_SELECT, 3, (int64_t[]){c.v, a.v, b.v});
 }
 
+bool dim_is_of_inputs(Dim d)
+{
+    EACH_SYMBOL (s, d)
+        if (s->origin.kind != ORIGIN_INPUT)
+            return false;
+    return true;
+}
+
 bool dim_may_select_other(Dim d, Dim is)
 {
     if (dim_is_const(d) || dim_expr(d)->kind != EXPR_SELECT)

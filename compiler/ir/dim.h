@@ -30,6 +30,7 @@ Dim dim_max(Dim a, Dim b);
 Dim dim_less_expr(Dim a, Dim b);          /* 1 or 0 */
 Dim dim_eq_expr(Dim a, Dim b);            /* 1 or 0 */
 Dim dim_select(Dim c, Dim a, Dim b);      /* c != 0 ? a : b */
+bool dim_is_of_inputs(Dim d);             /* does it follow from the sizes of the model's inputs? */
 bool dim_may_select_other(Dim d, Dim is); /* is d a selection with a choice that is proven to differ from `is`? */
 int dim_size(Dim d);                      /* symbols and operations in it, when printed */
 int64_t dim_low(Dim d);                   /* proven lower bound; INT64_MIN: none. dim_high: upper; INT64_MAX: none */

@@ -102,7 +102,8 @@ static bool fold_symbolic_loop(Node *n)
     return true;
 }
 
-/* Folds a reduction of symbolic integers to one. */
+/* Folds a reduction of sizes that follow from the inputs' to one. (A size that a run determines keeps its own name and
+ * bound, as the longest of some lengths.) */
 static bool fold_symbolic_reduction(Node *n)
 {
     Value *x = n->in[0];
@@ -110,6 +111,9 @@ static bool fold_symbolic_reduction(Node *n)
     if (!n->op->reduces_by || count == 0 || !dim_is(shape_count(*n->out[0]->shape), 1))
         return false;
     Dim d = value_dim(x, 0);
+    for (int i = 0; i < (int)count; i++)
+        if (!dim_is_of_inputs(value_dim(x, i)))
+            return false;
     for (int i = 1; i < (int)count; i++)
         if (!apply_to_dims(n->op->reduces_by, 2, (Dim[]){d, value_dim(x, i)}, &d))
             return false;

@@ -38,15 +38,6 @@ static void report_clash(const Node *n, const Value *v, bool shapes, const char 
                 printable(v->name), want, now);
 }
 
-/* Does d follow from the sizes of the inputs? */
-static bool is_of_inputs(Dim d)
-{
-    EACH_SYMBOL (s, d)
-        if (s->origin.kind != ORIGIN_INPUT)
-            return false;
-    return true;
-}
-
 /* Does the declared shape contradict the inferred one? A number for what the caller decides does; for what only a run
  * shows it is an assumption, unless a branch certainly gives another size than that of a name. */
 static bool contradicts(const Value *v, Shape want)
@@ -56,7 +47,7 @@ static bool contradicts(const Value *v, Shape want)
         return true;
     for (int i = 0; i < want.rank; i++)
         if (dim_is_const(want.dim[i]) && !dim_identical(want.dim[i], now.dim[i]) &&
-            (is_of_inputs(now.dim[i]) || (v->desc->dim_param[i] && dim_may_select_other(now.dim[i], want.dim[i]))))
+            (dim_is_of_inputs(now.dim[i]) || (v->desc->dim_param[i] && dim_may_select_other(now.dim[i], want.dim[i]))))
             return true;
     return false;
 }
@@ -122,7 +113,7 @@ static void meet_declared(Node *n, Value *v)
         const Symbol *declared = symbol_of(a);
         Symbol *bounded = dim_bounded(b, &max);
         bound_by(n, bounded, max);
-        if (bounded && !bounded->user && declared && declared->user && !is_of_inputs(a) && is_model_output(v))
+        if (bounded && !bounded->user && declared && declared->user && !dim_is_of_inputs(a) && is_model_output(v))
             bounded->bound = declared->name;
         if (dim_is_const(a)) { /* assumed, and checked at run time */
             assume_dim(n, b, a);
