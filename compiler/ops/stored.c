@@ -147,9 +147,9 @@ static void column_of(const Pack *q, const Value *v, int64_t group, int64_t out,
 {
     const Panels *p = q->p;
     const void *bytes = tensor_data(v->data);
+    const int64_t from = group * (p->w_group ? p->w_group : p->cout * p->w_out) + out * p->w_out;
     for (int64_t t = 0; t < p->taps; t++)
-        elements_load(v->type, bytes, (group * p->cout + out) * p->w_out + t * p->w_tap, p->w_in, p->cin,
-                      to + t * p->cin);
+        elements_load(v->type, bytes, from + (p->order ? p->order[t] : t) * p->w_tap, p->w_in, p->cin, to + t * p->cin);
 }
 
 static void as_floats(Type t, int64_t n, Lane *v)
@@ -426,35 +426,6 @@ bool pack_coded_panels(Node *n, Value *v, const Panels *p, Coded *c)
     return true;
 }
 
-/* ---- panels that are expanded at run time, for kernels that read floats ------------------------------------------ */
-
-Value *expanded_panels(Node *n, Value *v, const Panels *p)
-{
-    Coded c;
-    if (!pack_coded_panels(n, v, p, &c))
-        return NULL;
-    Value *y = make(n, "onnxcc.ExpandPanels", 3, c.w, c.scale, c.zero);
-    coded_keep(y->def, &c);
-    attr_set_int(y->def, "k", p->taps * p->cin);
-    attr_set_int(y->def, "panels", p->group * ((p->cout + TILE_PANEL - 1) / TILE_PANEL));
-    y->def->source = n->source;
-    y->def->name = v->name;
-    return inferred(y);
-}
-
-static void expand_infer(Node *n)
-{
-    set_out(n, 0, F32, shape_list(3, D(attr_int(n, "panels")), D(attr_int(n, "k")), D(TILE_PANEL)));
-}
-
-static void expand_bind(Node *n)
-{
-    Coded c;
-    if (coded_read(n, &c))
-        BIND_ARGS(n, expand_coded, F32, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), out(n, 0)),
-                  .panels = D(attr_int(n, "panels")), .k = D(attr_int(n, "k")), CODED_FIELDS(c));
-}
-
 /* ---- rows of a table that are expanded after they are gathered --------------------------------------------------- */
 
 /* The largest divisor of `block` such that v is constant in each block of its rows. */
@@ -622,12 +593,3 @@ bool coded_read(const Node *n, Coded *c)
 #undef READ
     return true;
 }
-
-/* ---- schemas ----------------------------------------------------------------------------------------------------- */
-
-static const Op stored_ops[] = {
-    {"ExpandPanels", 1, "w:W scale?:S zero?:Z -> y:T",
-     "W=uint8|uint16 S=float|float16|bfloat16|float8e8m0 Z=float|float16|bfloat16|float8e8m0|uint8|uint16 T=float",
-     "k:int panels:int", expand_infer, expand_bind, .flags = NOFOLD, .domain = "onnxcc"},
-};
-OPS(stored_ops);

@@ -341,8 +341,26 @@ def each_call():
         compare(form, every, [list(WAYS)[i % len(WAYS)]])
 
 
+def arenas():
+    """Convolutions expand a part of their weights at a time."""
+    for op, shape, more in ("Conv", (64, 32, 3, 3), {}), ("ConvTranspose", (64, 32, 4, 4), {"strides": [2, 2]}), ("ConvTranspose", (64, 32, 3, 3), {}):
+        for kind, how in (T.INT8, {"axis": 0 if op == "Conv" else 1, "zeros": True}), (T.INT4, {}), (T.FLOAT16, {}):
+            m = Model(9)
+            readers.add(m, (op, [("x", (1, shape[op == "Conv"], 8, 8)), ("w", shape)], {"pads": [1, 1, 1, 1], **more}), kind, how)
+            with tempfile.TemporaryDirectory() as folder:
+                m.save(f"{folder}/m.onnx")
+                for target, most in ("cortex-m4", 2 << 10), ("plain", 2 << 10), ("generic", 8 << 10), ("x86-64-v4", 8 << 10):
+                    sizes = []
+                    for more_options in [], ["--expand-weights"]:
+                        p = subprocess.run([BUILD / "onnxcc", f"{folder}/m.onnx", "-o", f"{folder}/m.c", "--report", "--target", target, *more_options],
+                                           capture_output=True, text=True)
+                        sizes.append(int(re.search(r" arena=(\d+)|$", p.stdout)[1] or 1 << 40))
+                    check(sizes[0] <= sizes[1] + most + 256, f"{op}, {kind}, {target}: arena of {sizes[0]} bytes, with --expand-weights {sizes[1]}")
+
+
 def main():
     whole_decoder()
+    arenas()
     each_call()
     for make in products, transposed, nbits, convolutions, tables, factors, zero_points:
         compare(make.__name__, make())
