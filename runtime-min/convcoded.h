@@ -163,8 +163,7 @@ CONVCODED_KERNEL void CONVCODED_FN(conv_coded)(const f32 *x, const void *w, cons
     struct conv q = {0};
     CONV_CODED_SIZES(CONV_FIELD, CONV_ARRAY)
     const idx pixels = p.n * p.out[0] * p.out[1] * p.out[2], k = p.kernel[0] * p.kernel[1] * p.kernel[2] * p.cin;
-    const struct conv_codes s =
-        CONV_CODES_OF(p, (k > p.sum ? pixels : 0), w, scale, zero, scratch, CONVCODED_EPILOGUE);
+    const struct conv_codes s = CONV_CODES_OF(p, (k > p.sum ? pixels : 0), w, scale, zero, scratch, CONVCODED_EPILOGUE);
     q.cout = p.cout < p.columns ? p.cout : p.columns; /* of one pass */
     const int cross = conv_cross(&q);
     const idx width = (cross ? p.out[0] * p.out[1] : 1) * p.out[2];
@@ -187,8 +186,8 @@ CONVCODED_KERNEL void CONVCODED_FN(conv_transpose_coded)(const f32 *x, const voi
                                                          struct conv_transpose_coded p)
 {
     struct conv_transpose q;
-    conv_transpose_PARAMS(CONV_FIELD, CONV_ARRAY)
-    const struct conv_codes s = CONV_CODES_OF(p, 0, w, scale, zero, scratch, CONVCODED_EPILOGUE);
+    conv_transpose_PARAMS(CONV_FIELD, CONV_ARRAY) const struct conv_codes s =
+        CONV_CODES_OF(p, 0, w, scale, zero, scratch, CONVCODED_EPILOGUE);
     const idx width = p.out[2] / p.stride[2];
     struct conv_plan plan[2] = {conv_plan(width, p.cout < p.columns ? p.cout : p.columns, p.even, NULL),
                                 conv_plan(width, p.cout % p.columns, p.even, NULL)};
