@@ -17,10 +17,6 @@
     X(idx, depth) X(f32, lo) X(f32, hi) CODED_PARAMS(X)
 PARAMS(dense_coded)
 
-/* Expands panels of coded weights, of k rows, as for dense_coded. */
-#define expand_coded_PARAMS(X, V) X(idx, panels) X(idx, k) CODED_PARAMS(X)
-PARAMS(expand_coded)
-
 #if RT_VEC > 1
 /* c += x w for one row of x, four vectors of columns from panel `panel` on, and n values of k from `k` on. The weights
  * are expanded in registers. */
@@ -228,17 +224,6 @@ SHARED void coded_tiles(struct coded_work *k, const struct coded_plan *c)
     }
 }
 
-/* Adds the sums of a further pass to y. */
-SHARED void coded_add(f32 *y, const f32 *part, idx columns, f32 lo, f32 hi, const struct dense_coded *p)
-{
-    for (idx i = 0; i < p->m; i++)
-        for (idx j = 0; j < columns; j += RT_VEC) {
-            f32 *const to = y + i * p->y_pitch + j;
-            const vec v = vec_load(part + i * p->columns + j) + vec_load_some(to, columns - j);
-            vec_store_some(to, vec_min(vec_splat(hi), vec_max(vec_splat(lo), v)), columns - j);
-        }
-}
-
 /* All columns; plan: of p->columns of them, and of those that remain. */
 SHARED void coded_run(const f32 *x, const f32 *b, const f32 *r, f32 *y, f32 *scratch, const struct coded_plan *plan,
                       CODED_REF expand, tile_epilogue *epilogue, const struct coded *w, const struct dense_coded *p)
@@ -273,7 +258,8 @@ SHARED void coded_run(const f32 *x, const f32 *b, const f32 *r, f32 *y, f32 *scr
                 k.r = NULL;
             } while (depth < end);
             if (!first)
-                coded_add(y + c, part, columns, depth == p->k ? p->lo : -RT_INF, depth == p->k ? p->hi : RT_INF, p);
+                coded_add(y + c, p->y_pitch, part, p->columns, p->m, columns, depth == p->k ? p->lo : -RT_INF,
+                          depth == p->k ? p->hi : RT_INF);
         } while (depth < p->k);
 #ifndef ONNXCC_PLAIN
         if (epilogue)
@@ -315,15 +301,7 @@ CODED_KERNEL void CODED_FN(dense_coded)(const f32 *x, const void *w, const f32 *
 #endif
 }
 #ifndef EPI
-KERNEL void FN(expand_coded)(const void *w, const void *scale, const void *zero, f32 *restrict y, struct expand_coded p)
-{
-    const struct coded c = CODED_OF(p, w, scale, zero);
-    CODED_REF const expand = coded_of(p.kind);
-    for (idx i = 0; i < p.panels; i++)
-        TILE_DO(coded_expand, expand, y + i * p.k * TILE_PANEL, &c, i, 0, p.k);
-}
 REGISTER_KERNEL(dense_coded, 8, 6, SCRATCH | EPILOGUES | RESIDUAL(3))
-REGISTER_KERNEL(expand_coded, 4, 3, 0)
 #endif
 #undef CODED_FN
 #undef CODED_KERNEL

@@ -224,4 +224,15 @@ TILE coded_fn *coded_of(const int kind)
     return NULL;
 }
 #endif
+
+/* Adds sums, m rows of `columns` elements, to y, and clamps the results. */
+SHARED void coded_add(f32 *y, idx y_pitch, const f32 *sums, idx pitch, idx m, idx columns, f32 lo, f32 hi)
+{
+    for (idx i = 0; i < m; i++)
+        for (idx j = 0; j < columns; j += RT_VEC) {
+            f32 *const to = y + i * y_pitch + j;
+            const vec v = vec_load(sums + i * pitch + j) + vec_load_some(to, columns - j);
+            vec_store_some(to, vec_min(vec_splat(hi), vec_max(vec_splat(lo), v)), columns - j);
+        }
+}
 #endif

@@ -21,13 +21,13 @@ PARAMS(conv)
 
 /* The division of a convolution into tiles: across: vectors of channels, along: pixels of a row. tile[i][j]: i = 0 for
  * the big tiles along, 1 for the little ones; j the same across. y_row, y_plane, y_image: strides of y. cross: tiles
- * continue from row to row. */
+ * continue from row to row. on: sums continue those that y has, in place of r. */
 struct conv_plan {
     struct tile_cut across, along;
     TILE_REF(tile_fn) tile[2][2];
     tile_epilogue *epilogue;
     idx y_row, y_plane, y_image;
-    int cross;
+    int cross, on;
 };
 
 /* All literals if the width and the channels are. even: all rows have this width. */
@@ -202,9 +202,10 @@ HELPER void conv_pass(struct conv_work *k, idx tap, idx depth)
             n = ((little ? pixels : c->along.bigs) - i) / R;
             n = n < upper ? n : upper > 0 ? upper : 1;
             const f32 *const x = conv_input(k, row, i, R, &n);
-            const f32 *const r = k->r ? k->r + (row * pixels + i) * p->r_pitch : NULL;
+            f32 *const y = k->y + row / p->out[1] * c->y_plane + row % p->out[1] * c->y_row + i * p->y_pitch;
+            const f32 *const r = c->on ? y : k->r ? k->r + (row * pixels + i) * p->r_pitch : NULL;
             conv_pixels(k, little, x + kd * k->t.plane + k->t.tap[0] * k->t.row + k->t.tap[1] * k->t.right + depth, r,
-                        k->y + row / p->out[1] * c->y_plane + row % p->out[1] * c->y_row + i * p->y_pitch, R, n);
+                        y, R, n);
             i += n * R;
         }
 }

@@ -1,9 +1,7 @@
-/* convtranspose.h - ConvTranspose: on channels-last images with weights in panels (f32); in ONNX's layout (all floats).
- * Tap k adds input i to output o where o + pad = i * stride + k * dilation. So the outputs of one phase, (o + pad) %
- * stride, have the same taps, and are a convolution of x with stride 1. */
+/* convtranspose.h - ConvTranspose: on channels-last images with weights in panels (f32); in ONNX's layout (all floats). */
 #ifndef ONNXCC_CONVTRANSPOSE_H
 #define ONNXCC_CONVTRANSPOSE_H
-#include "convolve.h"
+#include "phases.h"
 
 /* x: (n, group * cin, in[3]), w: (group * cin, cout, kernel[3]), y: (n, group * cout, out[3]). */
 #define conv_transpose_plain_PARAMS(X, V) CONV_PLAIN_SIZES(X, V)
@@ -14,74 +12,20 @@ PARAMS(conv_transpose_plain)
     X(idx, group) X(idx, cin) X(idx, cout) V(idx, kernel, 3) V(idx, stride, 3) V(idx, dilation, 3)
 PARAMS(conv_transpose_pack)
 
-/* x: (n, in[3], group * cin), y: (n, out[3], group * cout); w_k, columns: as for conv. even: the width of y is a
- * multiple of the stride. */
-#define conv_transpose_PARAMS(X, V)                                                                                    \
-    CONV_PLAIN_SIZES(X, V) X(idx, w_k) X(idx, columns) X(int, even) X(f32, lo) X(f32, hi)
-PARAMS(conv_transpose)
-
-/* The taps of a phase along an axis: their number, the last one, and their distance. Along x they are in reverse
- * order. */
-struct conv_phase {
-    idx taps, last, every;
-};
-HELPER struct conv_phase conv_phase(idx phase, idx kernel, idx stride, idx dilation)
-{
-    struct conv_phase f = {0, 0, stride};
-    for (idx k = 0; k < kernel; k++)
-        if ((k * dilation - phase) % stride == 0) {
-            f.every = f.taps++ ? k - f.last : stride;
-            f.last = k;
-        }
-    return f;
-}
-
 SHARED void conv_transpose_run(const f32 *x, const f32 *w, const f32 *b, f32 *y, f32 *scratch, struct conv_plan *c,
                                const struct conv_transpose *p)
 {
-    const idx phases = p->stride[0] * p->stride[1] * p->stride[2], pitch = p->group * p->cout;
-    struct conv q = {
-        .n = p->n,
-        .in = {p->in[0], p->in[1], p->in[2]},
-        .group = p->group,
-        .cin = p->cin,
-        .cout = p->cout,
-        .stride = {1, 1, 1},
-        .x_pitch = p->group * p->cin,
-        .y_pitch = p->stride[2] * pitch,
-        .w_k = p->w_k,
-        .columns = p->columns,
-        .depth = p->kernel[2] * p->cin,
-        .lo = p->lo,
-        .hi = p->hi,
-    };
-    c->y_row = p->stride[1] * p->out[2] * pitch;
-    c->y_plane = p->stride[0] * p->out[1] * p->out[2] * pitch;
-    c->y_image = p->out[0] * p->out[1] * p->out[2] * pitch;
+    const idx phases = p->stride[0] * p->stride[1] * p->stride[2];
+    struct conv q = CONV_OF_PHASES(p);
+    conv_transpose_strides(c, p);
     for (idx phase = 0; phase < phases; phase++) {
-        const idx at[3] = {phase / p->stride[2] / p->stride[1], phase / p->stride[2] % p->stride[1],
-                           phase % p->stride[2]};
-        idx first[3], taps = 1;
-        for (int a = 0; a < 3; a++) {
-            const idx s = p->stride[a];
-            const struct conv_phase f = conv_phase(at[a], p->kernel[a], s, p->dilation[a]);
-            first[a] = ((at[a] - p->pad[a]) % s + s) % s;
-            q.out[a] = p->out[a] > first[a] ? (p->out[a] - first[a] + s - 1) / s : 0;
-            q.kernel[a] = f.taps;
-            q.dilation[a] = f.every * p->dilation[a] / s;
-            q.pad[a] = (f.last * p->dilation[a] - first[a] - p->pad[a]) / s;
-            taps *= f.taps;
-        }
-        if (taps == 0)
-            q.kernel[0] = 0, q.kernel[1] = q.kernel[2] = 1;
-        q.taps = taps;
-        q.w_panel = taps * p->cin * p->w_k;
+        const idx first = conv_transpose_phase(phase, &q, p);
+        q.w_panel = q.taps * p->cin * p->w_k;
         q.w_group = (p->cout + TILE_PANEL - 1) / TILE_PANEL * q.w_panel;
         if (c->along.little == 1)
             c->along.bigs = q.out[2] / c->along.big * c->along.big;
         if (q.out[0] > 0 && q.out[1] > 0 && q.out[2] > 0)
-            conv_run(x, w, b, NULL, y + ((first[0] * p->out[1] + first[1]) * p->out[2] + first[2]) * pitch, scratch, c,
-                     &q);
+            conv_run(x, w, b, NULL, y + first, scratch, c, &q);
         w += p->group * q.w_group;
     }
 }

@@ -3,11 +3,13 @@
 #include "base/options.h"
 #include "ir/provenance.h"
 #include "ir/remark.h"
+#include "ir/schema.h"
 #include "ir/spatial.h"
 #include "ir/strided.h"
 #include "passes/infer.h"
 #include "causal_conv.h"
 #include "conv.h"
+#include "convcoded.h"
 #include "convtranspose.h"
 #include "depthwise.h"
 #include "stored.h"
@@ -105,12 +107,43 @@ static bool is_depthwise(const Conv *c)
     return c->cin == 1 || (c->cin <= c->cout && c->cout <= few && (c->cout & (c->cout - 1)) == 0);
 }
 
-/* n's weights w as a node that expands panels of codes when it runs; NULL: there are no such panels. */
-static Value *expanded_weights(Node *n, const Conv *c, int64_t pack, Value *w)
+/* The order of the taps of a transposed convolution: phase by phase, in each in reverse. */
+static int64_t *order_of_phases(const Windows *w)
+{
+    const int64_t *k = w->kernel, *s = w->stride;
+    int64_t *order = NEWS(int64_t, k[0] * k[1] * k[2] + 1), n = 0;
+    for (int64_t phase = 0; phase < s[0] * s[1] * s[2]; phase++) {
+        const int64_t at[3] = {phase / s[2] / s[1], phase / s[2] % s[1], phase % s[2]};
+        struct conv_phase f[3];
+        for (int a = 0; a < 3; a++)
+            f[a] = conv_phase((idx)at[a], (idx)k[a], (idx)s[a], (idx)w->dilation[a]);
+        for (int64_t i = 0; i < f[0].taps; i++)
+            for (int64_t j = 0; j < f[1].taps; j++)
+                for (int64_t l = 0; l < f[2].taps; l++)
+                    order[n++] = ((f[0].last - i * f[0].every) * k[1] + f[1].last - j * f[1].every) * k[2] + f[2].last -
+                                 l * f[2].every;
+    }
+    return order;
+}
+
+/* Makes n read its weights w as codes, if they are. */
+static bool pack_codes(Node *n, const Conv *c, Value *w)
 {
     const int64_t taps = c->w.kernel[0] * c->w.kernel[1] * c->w.kernel[2];
-    const Panels panels = {c->group, c->cout, c->cin, taps, c->cin * taps, taps, 1, 1};
-    return w->data && !c->transposed && pack != PACK_DEPTHWISE ? expanded_panels(n, w, &panels) : NULL;
+    Panels panels = {c->group, c->cout, c->cin, taps, c->cin * taps, taps, 1, 1, 0, NULL};
+    Coded coded;
+    if (c->transposed) {
+        panels.w_out = taps;
+        panels.w_in = c->cout * taps;
+        panels.w_group = c->cin * c->cout * taps;
+        panels.order = order_of_phases(&c->w);
+    }
+    if (!pack_coded_panels(n, w, &panels, &coded))
+        return false;
+    node_set_inputs(n, 5, (Value *[]){in(n, 0), coded.w, in(n, 2), coded.scale, coded.zero});
+    coded_keep(n, &coded);
+    n->op = op_find("onnxcc", n->op->name, 1);
+    return true;
 }
 
 /* *w: the shape (outputs, inputs, kernel) of the weights that a ConvPack reads from a tensor of shape x, transposed by
@@ -164,14 +197,14 @@ static void pack_weights(Node *n, const Conv *c)
     for (int a = 0; a < k; a++)
         kernel[a] = c->w.kernel[3 - k + a];
     attr_set_ints(n, "kernel_shape", k, kernel);
-    Value *expanded = expanded_weights(n, c, pack, w);
-    if (expanded)
-        node_set_in(n, 1, expanded);
-    else if (w->data && w->data->splat) {
+    if (b && b->data && b->data->splat && tensor_get(b->data, 0) == 0)
+        node_set_in(n, 2, NULL);
+    const bool coded = w->data && pack != PACK_DEPTHWISE && pack_codes(n, c, w);
+    if (w->data && w->data->splat) {
         Shape s = shape_list(1, D(TILE_PANEL));
         node_set_in(n, 1, value_const(n->graph, provenance_splat(tensor_new_fill(F32, s, w->data->data), w)));
         attr_set_int(n, "splat", 1);
-    } else {
+    } else if (!coded) {
         Value *late = w->data ? unfolded(n, w) : NULL;
         w = late ? late : w;
         Node *p = node_new(n->graph, c->transposed ? "onnxcc.ConvTransposePack" : "onnxcc.ConvPack", 1, &w, 1);
@@ -188,8 +221,6 @@ static void pack_weights(Node *n, const Conv *c)
             pack_through_transpose(p);
         node_set_in(n, 1, folded_node(p));
     }
-    if (b && b->data && b->data->splat && tensor_get(b->data, 0) == 0)
-        node_set_in(n, 2, NULL);
     attr_set_int(n, "pack", pack);
     attr_set_int(n, "cin", c->cin);
     attr_set_int(n, "cout", c->cout);
@@ -347,18 +378,96 @@ static void bind_padded(Node *n, const Conv *c, Dim bytes)
         bind_scratch(n, c->cin > 0 ? bytes : D(sizeof(float)));
 }
 
+#define CONV_FIELDS(c)                                                                                                 \
+    .n = (c).x.n, .group = D((c).group), .cin = D((c).cin), .cout = D((c).cout), .in = DIMS3((c).x.size),               \
+    .out = DIMS3((c).w.out), .kernel = THREE((c).w.kernel), .stride = THREE((c).w.stride),                              \
+    .dilation = THREE((c).w.dilation), .pad = DIMS3((c).w.pad)
+
+/* ---- weights as codes -------------------------------------------------------------------------------------------- */
+
+/* What is expanded at a time of weights that are codes: taps and inputs of `columns` outputs; room: values of k. */
+typedef struct Part {
+    int64_t taps[3], inputs, columns, room;
+} Part;
+
+/* kernel: the longest one; sum: values of k in one sum, of which a part is no more. */
+static Part coded_part(const Conv *c, const int64_t *kernel, int64_t sum)
+{
+    enum { FEW = 512, MANY = 2048, WIDE = 64 }; /* floats, on targets without and with vectors; outputs */
+    const int64_t vector = opt()->target->vector, panels = (c->cout + TILE_PANEL - 1) / TILE_PANEL * TILE_PANEL;
+    const int64_t widest = vector >= WIDE ? WIDE : TILE_PANEL, k = kernel[0] * kernel[1] * kernel[2] * c->cin;
+    const int64_t columns = panels < widest ? panels : widest, upper = (vector > 4 ? MANY : FEW) / columns;
+    const int64_t room = upper < sum ? upper : sum;
+    int64_t length = c->cin;
+    Part p = {.columns = columns, .inputs = length < room ? length : room};
+    p.room = p.inputs;
+    for (int a = 3; a-- > 0;) {
+        length *= kernel[a];
+        const bool fits = length <= room && (sum >= k || sum % length == 0);
+        p.taps[a] = fits ? kernel[a] : 1;
+        p.room = fits ? length : p.room;
+    }
+    return p;
+}
+
+/* Values of k in one sum of the convolution whose weights were expanded before. */
+static int64_t values_in_sum(const Conv *c)
+{
+    const Passes p = conv_passes(c);
+    const bool joined = (c->w.padded || c->group == 1) && c->w.dilation[2] == 1;
+    const int64_t run = c->cin * (joined ? c->w.kernel[2] : 1), all = p.depth < run ? p.depth : p.taps * run;
+    const int64_t k = c->cin * c->w.kernel[0] * c->w.kernel[1] * c->w.kernel[2];
+    return all < k ? all : k;
+}
+
+static Dim patch_of(const Conv *c)
+{
+    const Windows *w = &c->w;
+    return dim_mul(dim_mul(D(c->group * c->cin * 4), dim_mul(reach(w, 0, D(1)), reach(w, 1, D(1)))),
+                   reach(w, 2, dim_min(D(TILE_MAX_ROWS), w->out[2])));
+}
+
+#define PART_FIELDS(p) .part = THREE((p).taps), .inputs = D((p).inputs), .room = D((p).room), .columns = D((p).columns)
+
+static void bind_codes(Node *n, const Conv *c, const Coded *coded)
+{
+    const Image *x = &c->x;
+    Conv part = *c;
+    const int64_t k = c->w.kernel[0] * c->w.kernel[1] * c->w.kernel[2] * c->cin, sum = values_in_sum(c);
+    const Part p = coded_part(c, c->w.kernel, sum);
+    memcpy(part.w.kernel, p.taps, sizeof p.taps);
+    const Dim patch = patch_of(&part);
+    Dim floats = D(p.columns * (1 + p.room));
+    if (k > sum)
+        floats = dim_add(floats,
+                         dim_mul(D(p.columns), dim_mul(x->n, dim_mul(dim_mul(c->w.out[0], c->w.out[1]), c->w.out[2]))));
+    BIND_ARGS(n, conv_coded, F32, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), NULL, in(n, 3), in(n, 4), out(n, 0)),
+              CONV_FIELDS(*c), .x_pitch = D(c->group * c->cin), .y_pitch = D(c->group * c->cout),
+              .r_pitch = D(c->group * c->cout), CODED_FIELDS(*coded), PART_FIELDS(p), .sum = D(sum),
+              .padded = D(c->w.padded), .lo = -__builtin_inf(), .hi = __builtin_inf());
+    bind_scratch(n, dim_add(dim_mul(floats, D(4)), c->w.padded ? patch : D(0)));
+    if (c->w.padded)
+        n->call.scratch_pitch = dim_div(patch, D(c->group * c->cin));
+}
+
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
+
 static void bind_panels(Node *n, Conv c)
 {
     enum { SMALL = 16 << 10 }; /* bytes: up to here, padding the whole image is cheap */
+    Coded coded;
     straighten(&c);
+    if (coded_read(n, &coded)) {
+        bind_codes(n, &c, &coded);
+        return;
+    }
     Image *x = &c.x;
     Windows *w = &c.w;
     Passes p = conv_passes(&c);
     int64_t k = w->kernel[0] * w->kernel[1] * w->kernel[2] * c.cin, panels = (c.cout + TILE_PANEL - 1) / TILE_PANEL;
     Dim whole =
         dim_mul(D(c.cin * 4), dim_mul(reach(w, 0, w->out[0]), dim_mul(reach(w, 1, w->out[1]), reach(w, 2, w->out[2]))));
-    Dim patch = dim_mul(dim_mul(D(c.group * c.cin * 4), dim_mul(reach(w, 0, D(1)), reach(w, 1, D(1)))),
-                        reach(w, 2, dim_min(D(TILE_MAX_ROWS), w->out[2])));
+    Dim patch = patch_of(&c);
     bool all = w->padded && (p.several || dim_high(whole) <= SMALL);
     BIND_ARGS(n, conv, F32, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), NULL, out(n, 0)), .n = x->n,
               .in = DIMS3(x->size), .out = DIMS3(w->out), .group = D(c.group), .cin = D(c.cin), .cout = D(c.cout),
@@ -394,11 +503,6 @@ static void count_macs(Node *n, const Conv *c, int image, int64_t channels)
     n->macs = dim_high(macs) < INT64_MAX ? dim_high(macs) : 0; /* at the bounds */
 }
 
-#define CONV_FIELDS(c)                                                                                                 \
-    .n = (c).x.n, .group = D((c).group), .cin = D((c).cin), .cout = D((c).cout), .in = DIMS3((c).x.size),               \
-    .out = DIMS3((c).w.out), .kernel = THREE((c).w.kernel), .stride = THREE((c).w.stride),                              \
-    .dilation = THREE((c).w.dilation), .pad = DIMS3((c).w.pad)
-
 static void conv_bind(Node *n)
 {
     Conv c;
@@ -413,22 +517,37 @@ static void conv_bind(Node *n)
         BIND_ARGS(n, conv_plain, in_type(n, 0), NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), out(n, 0)), CONV_FIELDS(c));
 }
 
-/* The kernel does a convolution for each phase of the stride: with a part of the taps, on all of x. */
+/* The kernels do a convolution for each phase of the stride: with a part of the taps, on all of x. */
 static void bind_transposed(Node *n, Conv c)
 {
-    Conv part = c;
-    Dim patch = D(c.group * c.cin * 4);
+    Conv phase = c; /* the largest one */
+    int64_t every[3];
+    Coded coded;
     for (int a = 0; a < 3; a++) {
-        int64_t *k = &part.w.kernel[a], s = c.w.stride[a], d = c.w.dilation[a], common = 1;
+        int64_t *k = &phase.w.kernel[a], s = c.w.stride[a], d = c.w.dilation[a], common = 1;
         for (int64_t f = 2; f <= s && f <= d; f++)
             common = s % f == 0 && d % f == 0 ? f : common;
         *k = (*k + s / common - 1) / (s / common);
-        Dim reach = D((*k - 1) * (d / common) + 1);
+        every[a] = d / common;
+    }
+    const int64_t sum = c.cin * phase.w.kernel[0] * phase.w.kernel[1] * phase.w.kernel[2];
+    const bool is_coded = coded_read(n, &coded);
+    const Part p = coded_part(&c, phase.w.kernel, sum);
+    Dim patch = D(c.group * c.cin * 4), even = dim_eq_expr(dim_mod(c.w.out[2], D(c.w.stride[2])), D(0));
+    for (int a = 0; a < 3; a++) {
+        Dim reach = D(((is_coded ? p.taps : phase.w.kernel)[a] - 1) * every[a] + 1);
         patch = dim_mul(patch, a < 2 ? reach : dim_add(reach, dim_min(D(TILE_MAX_ROWS - 1), c.w.out[2])));
     }
-    Dim even = dim_eq_expr(dim_mod(c.w.out[2], D(c.w.stride[2])), D(0));
+    if (is_coded) {
+        BIND_ARGS(n, conv_transpose_coded, F32, NO_TYPE,
+                  ARGS(in(n, 0), in(n, 1), in(n, 2), in(n, 3), in(n, 4), out(n, 0)), CONV_FIELDS(c),
+                  .w_k = D(TILE_PANEL), PART_FIELDS(p), .sum = D(sum), CODED_FIELDS(coded), .even = even,
+                  .padded = D(c.w.padded), .lo = -__builtin_inf(), .hi = __builtin_inf());
+        bind_scratch(n, dim_add(D(4 * p.columns * (1 + p.room)), c.w.padded ? patch : D(0)));
+        return;
+    }
     BIND_ARGS(n, conv_transpose, F32, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), out(n, 0)), CONV_FIELDS(c),
-              .w_k = D(c.splat ? 0 : TILE_PANEL), .columns = D(conv_passes(&part).columns), .even = even,
+              .w_k = D(c.splat ? 0 : TILE_PANEL), .columns = D(conv_passes(&phase).columns), .even = even,
               .lo = -__builtin_inf(), .hi = __builtin_inf());
     bind_padded(n, &c, patch);
 }
@@ -530,10 +649,18 @@ static void causal_conv_bind(Node *n)
          .silu = D(!attr_is(n, "activation", "none")));
 }
 
+#define CONV_ATTRIBUTES \
+    "auto_pad:string=NOTSET dilations:ints? group:int=1 kernel_shape:ints? pads:ints? strides:ints?"
 #define CONV(name, more, ...)                                                                                          \
     {name, 22, "x:T w:T b?:T -> y:T", "T=FB",                                                                          \
-     "auto_pad:string=NOTSET dilations:ints? group:int=1 kernel_shape:ints? pads:ints? strides:ints?" more,             \
+     CONV_ATTRIBUTES more,                                                                                              \
      __VA_ARGS__, .compatible = "11 T=F; 1 T=F"}
+
+/* The same of weights that stay as they are stored. */
+#define CODED_CONV(name, more, ...)                                                                                    \
+    {name, 1, "x:float w:W b?:float scale?:S zero?:Z -> y:float", CODED_TYPES,                                         \
+     CONV_ATTRIBUTES more " pack:int cin:int cout:int", conv_infer, __VA_ARGS__, .flags = EPILOGUE | CHANNELS_LAST,    \
+     .domain = "onnxcc"}
 
 static const Op conv_ops[] = {
     CONV("Conv", "", conv_infer, conv_bind, .flags = EPILOGUE | CHANNELS_LAST, .layout = conv_layout,
@@ -543,6 +670,8 @@ static const Op conv_ops[] = {
     CONV("ConvTranspose", " output_padding:ints? output_shape:ints?", conv_infer, transpose_bind,
          .flags = EPILOGUE | CHANNELS_LAST, .goes_last = transpose_goes_last, .layout = conv_layout,
          .fold_scale = transpose_fold_scale),
+    CODED_CONV("Conv", "", conv_bind),
+    CODED_CONV("ConvTranspose", " output_padding:ints? output_shape:ints?", transpose_bind),
     {"ConvTransposePack", 1, "w:T -> y:T", "T=float", "group:int=1 strides:ints dilations:ints", transpose_pack_infer,
      transpose_pack_bind, .domain = "onnxcc"},
     {"CausalConvWithState", 27, "input:T weight:T bias?:T past_state?:T -> output:T present_state:T",

@@ -49,7 +49,7 @@ static void experts_layout(Node *n)
         return;
     Shape w = in_shape(n, 1);
     const int64_t experts = dim_value(w.dim[0]), columns = dim_value(w.dim[1]), depth = dim_value(w.dim[2]);
-    if (!pack_coded_panels(n, in(n, 1), &(Panels){experts, columns, depth, 1, depth, 1, 0, 1}, &c))
+    if (!pack_coded_panels(n, in(n, 1), &(Panels){experts, columns, depth, 1, depth, 1, 0, 1, 0, NULL}, &c))
         return;
     node_set_inputs(n, 6, (Value *[]){in(n, 0), c.w, in(n, 2), in(n, 3), c.scale, c.zero});
     coded_keep(n, &c);

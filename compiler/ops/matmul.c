@@ -231,7 +231,7 @@ static void product_layout(Node *n)
     if (!has_weights(n, &p))
         return;
     const int64_t k = dim_value(p.k), columns = dim_value(p.n);
-    const Panels panels = {1, columns, k, 1, p.trans_b ? k : 1, p.trans_b ? 1 : columns, 0, 1};
+    const Panels panels = {1, columns, k, 1, p.trans_b ? k : 1, p.trans_b ? 1 : columns, 0, 1, 0, NULL};
     if (pack_coded_panels(n, b, &panels, &coded)) {
         node_set_inputs(n, 5, (Value *[]){in(n, 0), coded.w, in(n, 2), coded.scale, coded.zero});
         coded_keep(n, &coded);

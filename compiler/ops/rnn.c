@@ -465,7 +465,7 @@ static void keep_codes(Node *n, int64_t gates, int scale)
 {
     const Node *pack = in_is_const(n, 1) ? in(n, 1)->data->origin : NULL;
     const int64_t hidden = attr_int(n, "hidden");
-    const Panels panels = {attr_int(n, "directions"), gates * hidden, hidden, 1, hidden, 1, 0, gates};
+    const Panels panels = {attr_int(n, "directions"), gates * hidden, hidden, 1, hidden, 1, 0, gates, 0, NULL};
     Coded c;
     if (!pack || !(pack->op->flags & PACKS) || in_type(n, 0) != F32)
         return;

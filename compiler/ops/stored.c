@@ -13,6 +13,7 @@
 #include "coded.h"
 
 enum { FEW = 256 }; /* elements: fewer are expanded */
+enum { CONCAT_MOST = 16 };
 
 /* ---- where weights come from ------------------------------------------------------------------------------------- */
 
@@ -44,16 +45,22 @@ static bool moves_one(const Node *n)
     return true;
 }
 
+/* v, expanded to the shape s, for an operator as n's: in a wide type if it, or Expand, does not move narrow ones. */
+static Value *spread_for(Node *at, const Node *n, Value *v, const Shape *s)
+{
+    const bool whole = shape_identical(*v->shape, *s);
+    if ((!whole && type_bits(v->type) <= 8) || !(op_signature(n->op)->in[0].set >> v->type & 1))
+        v = inferred(make_cast(at, v, type_is_int(v->type) ? I32 : F32));
+    return whole ? v : inferred(make(at, "Expand", 2, v, make_dims(at, s->rank, s->dim)));
+}
+
 /* v, expanded to the shape s and moved as n moves its first input. */
 static Value *moved(Node *at, const Node *n, Value *v, const Shape *s)
 {
     if (!v || is_one(v))
         return v;
-    if (!shape_identical(*v->shape, *s))
-        v = inferred(make(at, "Expand", 2, v, make_dims(at, s->rank, s->dim)));
     const Type own = v->type;
-    if (!(op_signature(n->op)->in[0].set >> own & 1)) /* some versions do not move narrow types */
-        v = inferred(make_cast(at, v, type_is_int(own) ? I32 : F32));
+    v = spread_for(at, n, v, s);
     Value **ins = NEWS(Value *, n->n_in);
     for (int i = 0; i < n->n_in; i++)
         ins[i] = i ? n->in[i] : v;
@@ -91,6 +98,69 @@ static bool are_small(const Value *zero)
     return small;
 }
 
+/* Parts of what Concat n joins, each expanded to the shape of its codes, joined as those are. NULL: their types differ. */
+static Value *joined(Node *at, const Node *n, Value **part, const Affine *l)
+{
+    Value *ins[CONCAT_MOST];
+    const Type own = part[0]->type;
+    bool wide = false;
+    for (int i = 0; i < n->n_in; i++) {
+        if (part[i]->type != own)
+            return NULL;
+        ins[i] = spread_for(at, n, part[i], l[i].x->shape);
+        wide |= ins[i]->type != own;
+    }
+    for (int i = 0; i < n->n_in && wide; i++)
+        ins[i] = inferred(make_cast(at, ins[i], type_is_int(own) ? I32 : F32));
+    Node *m = make_node(at, "Concat", n->n_in, ins, 1);
+    m->op = n->op;
+    attr_set_int(m, "axis", attr_int(n, "axis"));
+    Value *v = inferred(m->out[0]);
+    return wide ? inferred(make_cast(at, v, own)) : v;
+}
+
+/* Do all parts have the same number, or none? */
+static bool is_shared(const Value *const *part, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!part[i] != !part[0] ||
+            (part[i] && (part[i]->type != part[0]->type || !is_one(part[i]) || !is_one(part[0]) ||
+                         memcmp(tensor_data(part[i]->data), tensor_data(part[0]->data),
+                                (size_t)(type_bits(part[0]->type) + 7) / 8))))
+            return false;
+    return true;
+}
+
+/* Joins what the inputs of n, a Concat, are read from by `read`. */
+static bool read_parts(Node *at, const Node *n, Affine *to, bool read(Node *, Value *, Affine *))
+{
+    Affine l[CONCAT_MOST];
+    Value *x[CONCAT_MOST], *zero[CONCAT_MOST], *scale[CONCAT_MOST];
+    Type t = NO_TYPE;
+    if (n->n_in > CONCAT_MOST)
+        return false;
+    for (int i = 0; i < n->n_in; i++) {
+        if (!read(at, n->in[i], &l[i]) || (l[i].zero && t != NO_TYPE && l[i].zero->type != t))
+            return false;
+        x[i] = l[i].x, zero[i] = l[i].zero, scale[i] = l[i].scale;
+        t = zero[i] ? zero[i]->type : t;
+    }
+    *to = (Affine){joined(at, n, x, l), zero[0], scale[0]};
+    if (!is_shared((const Value *const *)zero, n->n_in)) {
+        for (int i = 0; i < n->n_in; i++)
+            zero[i] = zero[i] ? zero[i] : make_scalar(at, t, 0);
+        to->zero = joined(at, n, zero, l);
+    }
+    if (!is_shared((const Value *const *)scale, n->n_in)) {
+        for (int i = 0; i < n->n_in; i++)
+            scale[i] = scale[i] ? scale[i] : make_scalar(at, F32, 1);
+        to->scale = joined(at, n, scale, l);
+        if (!to->scale)
+            return false;
+    }
+    return to->x && is_given_const(to->x);
+}
+
 bool read_rounded(Node *at, Value *v, Affine *l)
 {
     const Node *n = is_given_const(v) ? v->data->origin : NULL;
@@ -98,6 +168,8 @@ bool read_rounded(Node *at, Value *v, Affine *l)
         return false;
     if (is_op(n, "onnxcc", "Dequantize"))
         return read_dequantize(n, l) && shape_identical(*l->x->shape, *v->shape);
+    if (is_op(n, "", "Concat"))
+        return read_parts(at, n, l, read_rounded);
     return moves_one(n) && read_rounded(at, n->in[0], l) && move_parts(at, n, l);
 }
 
@@ -113,6 +185,8 @@ bool read_linear(Node *at, Value *v, Affine *l)
         return false;
     if (is_op(n, "onnxcc", "Dequantize"))
         return read_dequantize(n, l) && shape_identical(*l->x->shape, *v->shape);
+    if (is_op(n, "", "Concat"))
+        return read_parts(at, n, l, read_linear);
     if (moves_one(n))
         return read_linear(at, n->in[0], l) && move_parts(at, n, l);
     if (n->n_in < 1 || !n->in[0] || !read_linear(at, n->in[0], l) || !shape_identical(*l->x->shape, *v->shape))
@@ -147,9 +221,9 @@ static void column_of(const Pack *q, const Value *v, int64_t group, int64_t out,
 {
     const Panels *p = q->p;
     const void *bytes = tensor_data(v->data);
+    const int64_t from = group * (p->w_group ? p->w_group : p->cout * p->w_out) + out * p->w_out;
     for (int64_t t = 0; t < p->taps; t++)
-        elements_load(v->type, bytes, (group * p->cout + out) * p->w_out + t * p->w_tap, p->w_in, p->cin,
-                      to + t * p->cin);
+        elements_load(v->type, bytes, from + (p->order ? p->order[t] : t) * p->w_tap, p->w_in, p->cin, to + t * p->cin);
 }
 
 static void as_floats(Type t, int64_t n, Lane *v)
@@ -426,35 +500,6 @@ bool pack_coded_panels(Node *n, Value *v, const Panels *p, Coded *c)
     return true;
 }
 
-/* ---- panels that are expanded at run time, for kernels that read floats ------------------------------------------ */
-
-Value *expanded_panels(Node *n, Value *v, const Panels *p)
-{
-    Coded c;
-    if (!pack_coded_panels(n, v, p, &c))
-        return NULL;
-    Value *y = make(n, "onnxcc.ExpandPanels", 3, c.w, c.scale, c.zero);
-    coded_keep(y->def, &c);
-    attr_set_int(y->def, "k", p->taps * p->cin);
-    attr_set_int(y->def, "panels", p->group * ((p->cout + TILE_PANEL - 1) / TILE_PANEL));
-    y->def->source = n->source;
-    y->def->name = v->name;
-    return inferred(y);
-}
-
-static void expand_infer(Node *n)
-{
-    set_out(n, 0, F32, shape_list(3, D(attr_int(n, "panels")), D(attr_int(n, "k")), D(TILE_PANEL)));
-}
-
-static void expand_bind(Node *n)
-{
-    Coded c;
-    if (coded_read(n, &c))
-        BIND_ARGS(n, expand_coded, F32, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), out(n, 0)),
-                  .panels = D(attr_int(n, "panels")), .k = D(attr_int(n, "k")), CODED_FIELDS(c));
-}
-
 /* ---- rows of a table that are expanded after they are gathered --------------------------------------------------- */
 
 /* The largest divisor of `block` such that v is constant in each block of its rows. */
@@ -622,12 +667,3 @@ bool coded_read(const Node *n, Coded *c)
 #undef READ
     return true;
 }
-
-/* ---- schemas ----------------------------------------------------------------------------------------------------- */
-
-static const Op stored_ops[] = {
-    {"ExpandPanels", 1, "w:W scale?:S zero?:Z -> y:T",
-     "W=uint8|uint16 S=float|float16|bfloat16|float8e8m0 Z=float|float16|bfloat16|float8e8m0|uint8|uint16 T=float",
-     "k:int panels:int", expand_infer, expand_bind, .flags = NOFOLD, .domain = "onnxcc"},
-};
-OPS(stored_ops);

@@ -5,9 +5,11 @@
 #include "ir/ops.h"
 
 /* Weights as panels of 16 outputs: where element (group, output, tap, input) of a tensor is. The outputs are those of
- * several gates one after the other; a panel of each gate is followed by that of the next one. */
+ * several gates one after the other; a panel of each gate is followed by that of the next one. w_group: 0: the groups
+ * are one after the other; order: that of the taps in a panel, NULL: as they are in the tensor. */
 typedef struct Panels {
-    int64_t group, cout, cin, taps, w_out, w_in, w_tap, gates;
+    int64_t group, cout, cin, taps, w_out, w_in, w_tap, gates, w_group;
+    const int64_t *order;
 } Panels;
 
 /* Packed codes, with scales and zero points; the fields of the kernels. scale, zero: NULL if there is one for all. */
@@ -41,8 +43,6 @@ int64_t gcd(int64_t a, int64_t b);
 bool pack_coded_panels(Node *n, Value *v, const Panels *p, Coded *c);
 /* Remarks that v, weights of n, which were computed from codes, are stored expanded, and why. */
 bool stays_expanded(const Node *n, const Value *v, const char *why);
-/* The same weights, packed as panels of floats at run time; NULL: v's elements are no such codes. */
-Value *expanded_panels(Node *n, Value *v, const Panels *p);
 /* Op.simplify of Gather: its rows of constant codes are expanded after they are gathered. */
 bool gather_stored(Node *n);
 /* Keeps what a kernel's parameters need as attributes of n, and reads it; false: it has no coded weights. */

@@ -343,6 +343,8 @@ def add_stored(c):
     """Weights of DequantizeLinear that are large enough to stay as codes. ONNX Runtime rounds x to 8 bits here."""
     for name, op, x, shapes, axis, attrs in (
             ("product", "MatMul", (7, 33), [(33, 19)], 1, {}), ("images", "Conv", (1, 6, 7, 5), [(9, 6, 3, 3)], 0, {}),
+            ("parts", "Conv", (1, 140, 4, 3), [(18, 140, 2, 2)], 0, {"pads": [1, 0, 0, 1]}),
+            ("transposed", "ConvTranspose", (2, 40, 3, 4), [(40, 9, 4, 3)], 1, {"strides": [2, 2], "pads": [1, 1, 0, 1]}),
             *((op.lower(), op, (3, 2, 21), [(1, gates * 37, 21), (1, gates * 37, 37)], 1, {"hidden_size": 37})
               for op, gates in (("LSTM", 4), ("GRU", 3), ("RNN", 1)))):
         x, held, nodes = normal(*x), {}, []

@@ -233,6 +233,33 @@ def factors():
     return m
 
 
+def moves():
+    """Weights that are concatenated, split, sliced, gathered and transposed before they are read."""
+    m = Model(10)
+    for kind, how in (T.INT8, {}), (T.INT8, {"axis": 1, "zeros": True}), (T.UINT4, {"zeros": True}), (T.UINT4, {"axis": 0, "block": 16}), (T.FLOAT16, {}), \
+            (T.FLOAT8E4M3FN, {}):
+        parts = [m.weights(kind, (64, n), **how) for n in (32, 48, 16)]
+        whole = np.concatenate([v for _, v in parts], 1)
+        name, x = m.give((3, 64))
+        m.result(m.node("MatMul", [name, m.node("Concat", [w for w, _ in parts], axis=1)]), x.astype(np.float64) @ whole)
+        below = [m.weights(kind, (32, 64), **how), m.weights(kind, (32, 64), **{**how, "zeros": False})]
+        both = m.node("Transpose", [m.node("Concat", [w for w, _ in below], axis=0)], perm=[1, 0])
+        m.result(m.node("MatMul", [name, both]), x.astype(np.float64) @ np.concatenate([v for _, v in below]).T)
+        w, v = m.weights(kind, (64, 96), **how)
+        m.nodes.append(helper.make_node("Split", [w], [f"left{w}", f"right{w}"], axis=1, num_outputs=2))
+        for side, part in (f"left{w}", v[:, :48]), (f"right{w}", v[:, 48:]):
+            m.result(m.node("MatMul", [name, side]), x.astype(np.float64) @ part)
+        w, v = m.weights(kind, (64, 32), **how)
+        name, x = m.give((3, 32))
+        a = m.node("Slice", [w, *(m.hold(readers.ints(i)) for i in (0, 32, 0))])
+        b = m.node("Slice", [w, *(m.hold(readers.ints(i)) for i in (32, 64, 0))])
+        m.result(m.node("Add", [m.node("MatMul", [name, a]), m.node("MatMul", [name, b])]), x.astype(np.float64) @ (v[:32] + v[32:]))
+    w, v = m.weights(T.INT8, (1, 64, 48))
+    name, x = m.give((3, 64))
+    m.result(m.node("MatMul", [name, m.node("Gather", [w, m.hold(np.array(0, np.int64))])]), x.astype(np.float64) @ v[0])
+    return m
+
+
 def zero_points():
     """Of float8; and of integers, at which subtraction in int32 wraps, or has results that floats round."""
     m = Model(8)
@@ -341,10 +368,28 @@ def each_call():
         compare(form, every, [list(WAYS)[i % len(WAYS)]])
 
 
+def arenas():
+    """Convolutions expand a part of their weights at a time."""
+    for op, shape, more in ("Conv", (64, 32, 3, 3), {}), ("ConvTranspose", (64, 32, 4, 4), {"strides": [2, 2]}), ("ConvTranspose", (64, 32, 3, 3), {}):
+        for kind, how in (T.INT8, {"axis": 0 if op == "Conv" else 1, "zeros": True}), (T.INT4, {}), (T.FLOAT16, {}):
+            m = Model(9)
+            readers.add(m, (op, [("x", (1, shape[op == "Conv"], 8, 8)), ("w", shape)], {"pads": [1, 1, 1, 1], **more}), kind, how)
+            with tempfile.TemporaryDirectory() as folder:
+                m.save(f"{folder}/m.onnx")
+                for target, most in ("cortex-m4", 2 << 10), ("plain", 2 << 10), ("generic", 8 << 10), ("x86-64-v4", 8 << 10):
+                    sizes = []
+                    for more_options in [], ["--expand-weights"]:
+                        p = subprocess.run([BUILD / "onnxcc", f"{folder}/m.onnx", "-o", f"{folder}/m.c", "--report", "--target", target, *more_options],
+                                           capture_output=True, text=True)
+                        sizes.append(int(re.search(r" arena=(\d+)|$", p.stdout)[1] or 1 << 40))
+                    check(sizes[0] <= sizes[1] + most + 256, f"{op}, {kind}, {target}: arena of {sizes[0]} bytes, with --expand-weights {sizes[1]}")
+
+
 def main():
     whole_decoder()
+    arenas()
     each_call()
-    for make in products, transposed, nbits, convolutions, tables, factors, zero_points:
+    for make in products, transposed, nbits, convolutions, tables, factors, moves, zero_points:
         compare(make.__name__, make())
     print(f"weights: {counts[True]} passed, {counts[False]} failed")
     raise SystemExit(bool(counts[False]))
