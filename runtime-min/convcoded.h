@@ -54,13 +54,14 @@ SHARED void conv_coded_columns(const f32 *x, const f32 *b, const f32 *r, f32 *y,
                                const struct conv_plan *plan, const struct conv *p, idx panel, idx k)
 {
     const idx all = p->kernel[0] * p->kernel[1] * p->kernel[2] * p->cin, pixels = p->out[0] * p->out[1] * p->out[2];
+    f32 *const expanded = s->panel, *const patch = s->patch;
     idx at = 0;
     do { /* once even if the sum is empty: then y is the bias */
         struct conv q = *p;
         struct conv_plan c = *plan;
         const idx tap = at / p->cin, channel = at % p->cin, summed = at % s->sum;
         const idx of[3] = {tap / p->kernel[2] / p->kernel[1], tap / p->kernel[2] % p->kernel[1], tap % p->kernel[2]};
-        const f32 *from = x + channel;
+        const f32 *from = x + channel, *bias = at ? NULL : b;
         f32 *to = y;
         q.cin = rt_min(rt_min(s->inputs, p->cin - channel), s->sum - summed);
         q.taps = 1;
@@ -76,7 +77,7 @@ SHARED void conv_coded_columns(const f32 *x, const f32 *b, const f32 *r, f32 *y,
         const idx run = q.taps * q.cin;
         const int last = at + run == all, apart = at >= s->sum;
         for (idx i = 0; i < p->cout; i += TILE_PANEL)
-            TILE_DO(coded_expand, s->expand, s->panel + i * run, &s->w, panel + i / TILE_PANEL, k + at, run);
+            TILE_DO(coded_expand, s->expand, expanded + i * run, &s->w, panel + i / TILE_PANEL, k + at, run);
         q.depth = q.kernel[2] * q.cin;
         q.w_panel = run * TILE_PANEL;
         c.on = summed > 0;
@@ -91,7 +92,9 @@ SHARED void conv_coded_columns(const f32 *x, const f32 *b, const f32 *r, f32 *y,
             c.y_image = p->out[0] * c.y_plane;
         }
         q.r_pitch = c.on ? q.y_pitch : p->r_pitch;
-        conv_run(from, s->panel, c.on ? s->start : at ? NULL : b, at ? NULL : r, to, s->patch, &c, &q);
+        if (c.on)
+            bias = s->start;
+        conv_run(from, expanded, bias, at ? NULL : r, to, patch, &c, &q);
         at += run;
         if (apart && (last || at % s->sum == 0)) {
             coded_add(y, p->y_pitch, to, s->columns, p->n * pixels, p->cout, last ? p->lo : -RT_INF,
