@@ -52,9 +52,8 @@ KERNEL void FN(causal_conv)(const T *x, const T *w, const T *bias, const T *past
     const idx before = p.taps - 1;
     for (idx b = 0; b < p.batch; b++)
         for (idx c = 0; c < p.channels; c++) {
-            const T *const old = past ? past + (b * p.channels + c) * before : 0, *const row =
-                                                                                      x +
-                                                                                      (b * p.channels + c) * p.length;
+            const T *const old = past ? past + (b * p.channels + c) * before : 0;
+            const T *const row = x + (b * p.channels + c) * p.length;
             FN(causal_conv_row)(row, w + c * p.taps, bias ? LD(bias, c) : 0, old, y + (b * p.channels + c) * p.length,
                                 &p);
             for (idx i = 0; present && i < before; i++)

@@ -21,9 +21,11 @@ typedef struct rt_rest {
 
 HELPER int rt_token_kind(char c)
 {
-    return c == '\n'                                                                                ? TOKEN_LINE
-           : (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ? TOKEN_WORD
-                                                                                                    : TOKEN_OTHER;
+    if (c == '\n')
+        return TOKEN_LINE;
+    if ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_')
+        return TOKEN_WORD;
+    return TOKEN_OTHER;
 }
 
 HELPER int rt_token_inside(char c) { return ((u8)c & 0xC0) == 0x80; } /* a character's second to fourth byte */

@@ -393,10 +393,11 @@ typedef struct Part {
 /* kernel: the longest one; sum: values of k in one sum, of which a part is no more. */
 static Part coded_part(const Conv *c, const int64_t *kernel, int64_t sum)
 {
-    enum { FEW = 512, MANY = 2048, WIDE = 64 }; /* floats, on targets without and with vectors; outputs */
+    enum { FEW = 512, MANY = 2048, MOST = 16384 }; /* floats; the wider the vectors, the dearer small parts */
     const int64_t vector = opt()->target->vector, panels = (c->cout + TILE_PANEL - 1) / TILE_PANEL * TILE_PANEL;
-    const int64_t widest = vector >= WIDE ? WIDE : TILE_PANEL, k = kernel[0] * kernel[1] * kernel[2] * c->cin;
-    const int64_t columns = panels < widest ? panels : widest, upper = (vector > 4 ? MANY : FEW) / columns;
+    const int64_t widest = vector >= 64 ? 64 : TILE_PANEL, k = kernel[0] * kernel[1] * kernel[2] * c->cin;
+    const int64_t columns = panels < widest ? panels : widest;
+    const int64_t upper = (vector >= 32 ? MOST : vector > 4 ? MANY : FEW) / columns;
     const int64_t room = upper < sum ? upper : sum;
     int64_t length = c->cin;
     Part p = {.columns = columns, .inputs = length < room ? length : room};

@@ -266,7 +266,7 @@ def add_parts(c):
         for axis in 0, 1:
             for ends in ("at", "all"), ("none", "at"):
                 text = PART.format(axis=axis, ends=ends, op=op, more=more)
-                add(c, f"part_{name}_{axis}_{ends[0]}", text, [normal(5, 6), np.array([2])])
+                add(c, f"part_{name}_{axis}_{ends[0]}", text, [normal(5, 6) * np.float32(0.5), np.array([2])])
 
 
 def add_exporters(c):

@@ -376,7 +376,7 @@ def arenas():
             readers.add(m, (op, [("x", (1, shape[op == "Conv"], 8, 8)), ("w", shape)], {"pads": [1, 1, 1, 1], **more}), kind, how)
             with tempfile.TemporaryDirectory() as folder:
                 m.save(f"{folder}/m.onnx")
-                for target, most in ("cortex-m4", 2 << 10), ("plain", 2 << 10), ("generic", 8 << 10), ("x86-64-v4", 8 << 10):
+                for target, most in ("cortex-m4", 2 << 10), ("plain", 2 << 10), ("generic", 8 << 10), ("x86-64-v3", 64 << 10), ("x86-64-v4", 64 << 10):
                     sizes = []
                     for more_options in [], ["--expand-weights"]:
                         p = subprocess.run([BUILD / "onnxcc", f"{folder}/m.onnx", "-o", f"{folder}/m.c", "--report", "--target", target, *more_options],
