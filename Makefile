@@ -190,12 +190,12 @@ setup:
 
 # Every folder of tests has an .mk file, which adds NAME to TESTS and defines the target test-NAME; that prints failures,
 # then "NAME: N passed, N failed". T=Softmax, T=read/external, T=test_softmax_axis_1: every test of one subject (tests/find.py).
-# SHARED: targets that several groups need, made first, since groups run at the same time (find.py makes them if a subject has several).
+# SHARED: targets that several groups need; tests/run makes them first if it runs several, at the same time.
 TESTS =
 SHARED = sanitized $(B)/include/onnxcc
 include $(sort $(wildcard tests/*/*.mk))
 test: setup
-	@$(MAKE) --no-print-directory -j$$(nproc) all $(if $(T),,$(SHARED))
+	@$(MAKE) --no-print-directory -j$$(nproc) all
 	@export B=$(B); $(if $(T),$(PYTHON) tests/find.py $(CACHE) '$(T)',tests/run $(TESTS))
 shared: all $(SHARED)
 
