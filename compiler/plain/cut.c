@@ -364,11 +364,12 @@ static Syntax *cut_if(Syntax *n)
     }
     n->kid.at[0] = truth(cut_expression(n->kid.at[0]));
     n->kid.at[1] = as_block(cut_statement(n->kid.at[1]));
-    n->kid.at[2] = n->kid.at[2] ? cut_statement(n->kid.at[2]) : NULL;
-    if (n->kid.at[2] && n->kid.at[2]->kind == BLOCK && !n->kid.at[2]->kid.n)
-        n->kid.at[2] = NULL;
-    if (n->kid.at[2] && n->kid.at[2]->kind == BLOCK && n->kid.at[2]->kid.n == 1 && n->kid.at[2]->kid.at[0]->kind == IF)
-        n->kid.at[2] = n->kid.at[2]->kid.at[0];
+    Syntax *otherwise = n->kid.at[2] ? as_block(cut_statement(n->kid.at[2])) : NULL;
+    if (otherwise && !otherwise->kid.n)
+        otherwise = NULL;
+    if (otherwise && otherwise->kid.n == 1 && otherwise->kid.at[0]->kind == IF)
+        otherwise = otherwise->kid.at[0];
+    n->kid.at[2] = otherwise;
     return n;
 }
 

@@ -219,7 +219,7 @@ static void put_if(Text *t, int depth, const Syntax *n, const char *before)
         put_if(t, depth, otherwise, "} else ");
     else {
         text_put(t, "%*s} else {\n", 4 * depth, "");
-        otherwise->kind == BLOCK ? put_block(t, depth + 1, otherwise) : put_statement(t, depth + 1, otherwise);
+        put_block(t, depth + 1, otherwise);
         text_put(t, "%*s}\n", 4 * depth, "");
     }
 }

@@ -194,6 +194,8 @@ static void sweep_node(Syntax *n, void *arg)
         sweep_list(n);
     if (n->kind == CALL)
         sweep_call(n);
+    if (n->kind == IF && n->kid.at[2] && n->kid.at[2]->kind == BLOCK && !n->kid.at[2]->kid.n)
+        n->kid.at[2] = NULL;
     for (int i = n->kid.n - 1; i >= 0 && n->kind == BLOCK; i--) {
         Syntax *s = n->kid.at[i];
         if (is_dead(s) || is_empty(s)) {

@@ -116,6 +116,8 @@ static void effects(void **state)
         "int f(int n) { return n; }");
     has("struct w { struct s s[2]; }; int f(int n) { struct w x = {0}; for (int i = 0; i < 2; i++) x.s[i].a = n; return x.s[n].a; }",
         "x.s[i].a = n;");
+    has("int f(int n) { struct s x = {n, 1}; if (n > 2) n *= 3; else x.b -= n; return n + x.a; }",
+        "if (n > 2) { n *= 3; } return n + x.a;");
     has("int f(int n) { int p = 0; for (int i = 0; i < n; i++) {} return p + n; }", "{ return n; }");
     has("static int g(int *p) { return (*p)++; } int f(int n) { int p = n; for (int i = g(&p); n > 5 && n < 3; i++) n++; return p; }",
         "int i = g(&p);");
