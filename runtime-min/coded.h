@@ -9,7 +9,8 @@
 
 /* y (m, n) = x (m, k) w + b + r. w: panels of 16 columns (the last one: of those that remain) with `rows` rows each, a
  * row has a code of each column, or 2 or 4 of successive k from the low bits up. scale, zero: for each panel and block
- * of `block` k a row of as many; scales, zeros: how they are stored; CODED_ALL: one for all, scale_all and zero_all.
+ * of `block` k a row of as many (codes.h); scales, zeros: how they are stored; CODED_ALL: one for all, scale_all and
+ * zero_all.
  * columns: a multiple of 16, of one pass over x; chunk: values of k that are expanded at a time; depth: values of k in
  * one sum. Scratch: chunk * columns floats, and if k > depth m * columns. */
 #define dense_coded_PARAMS(X, V)                                                                                       \
@@ -36,17 +37,22 @@ typedef void coded_dots_fn(vec *c, const f32 *x, const struct coded *w, idx pane
         const storage *const w1 = w + (panel + rt_min(CODED_PANEL(1), last)) * t->rows * TILE_PANEL + CODED_LANE(1);   \
         const storage *const w2 = w + (panel + rt_min(CODED_PANEL(2), last)) * t->rows * TILE_PANEL + CODED_LANE(2);   \
         const storage *const w3 = w + (panel + rt_min(CODED_PANEL(3), last)) * t->rows * TILE_PANEL + CODED_LANE(3);   \
+        idx of = k % t->period, b = of / t->block;                                                                     \
         while (k < end) {                                                                                              \
-            const idx b = k / t->block, stop = end - b * t->block < t->block ? end : (b + 1) * t->block;               \
+            const idx next = rt_min((b + 1) * t->block, t->period), stop = rt_min(end, k + next - of);                 \
             for (idx q = 0; q < 4 * RT_VEC; q += TILE_PANEL) {                                                         \
                 const idx at = panel + rt_min(q / TILE_PANEL, last);                                                   \
-                coded_row(factor + q, t->scale, t->scales, (at * t->blocks + b) * TILE_PANEL, t->scale_all);                          \
+                coded_row(factor + q, t, t->scale, t->scales, (at * t->blocks + b) * TILE_PANEL, at, b, t->scale_all); \
                 if (t->zeros == CODED_SAME)                                                                            \
                     coded_one_##kind(zero + q, (const storage *)t->zero + (at * zero_rows + b / each) * TILE_PANEL,    \
                                      b % each, coded_none, coded_ones);                                                \
+                else if (t->zeros == CODED_SPAN_SAME)                                                                  \
+                    coded_splat_##kind(zero + q, t->zero, at / t->span * t->blocks + b);                               \
                 else                                                                                                   \
-                    coded_row(zero + q, t->zero, t->zeros, (at * t->blocks + b) * TILE_PANEL, t->zero_all);                           \
+                    coded_row(zero + q, t, t->zero, t->zeros, (at * t->blocks + b) * TILE_PANEL, at, b, t->zero_all); \
             }                                                                                                          \
+            of = next < t->period ? next : 0;                                                                          \
+            b = of ? b + 1 : 0;                                                                                        \
             const vec s0 = vec_load(factor), s1 = vec_load(factor + RT_VEC), s2 = vec_load(factor + 2 * RT_VEC);       \
             const vec s3 = vec_load(factor + 3 * RT_VEC), z0 = vec_load(zero), z1 = vec_load(zero + RT_VEC);           \
             const vec z2 = vec_load(zero + 2 * RT_VEC), z3 = vec_load(zero + 3 * RT_VEC);                              \

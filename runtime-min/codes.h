@@ -7,8 +7,14 @@
 
 /* Of kernels that read panels of codes, `coded` for CODED_OF; described in coded.h. */
 #define CODED_PARAMS(X)                                                                                                \
-    X(int, kind) X(int, scales) X(int, zeros) X(idx, rows) X(idx, block) X(idx, blocks) X(idx, width) X(idx, gates)    \
-    X(f32, scale_all) X(f32, zero_all)
+    X(int, kind) X(int, scales) X(int, zeros) X(idx, rows) X(idx, block) X(idx, blocks) X(idx, period) X(idx, span)        \
+    X(idx, own) X(idx, width) X(idx, gates) X(f32, scale_all) X(f32, zero_all)
+
+/* Copies parameters of p to q, which has them, too; not as bytes: plain C may keep other fields of each. */
+#define CODED_COPY(type, name) q.name = p.name;
+#define CODED_COPY_ARRAY(type, name, n)                                                                                \
+    for (int i = 0; i < n; i++)                                                                                        \
+        q.name[i] = p.name[i];
 
 /* X(kind, storage, codes per element of storage) */
 #define CODED_KINDS(X)                                                                                                 \
@@ -17,7 +23,9 @@
     X(f8e5m2fnuz, u8, 1)
 #define CODED_ENUM(kind, storage, each) CODED_##kind,
 enum { CODED_KINDS(CODED_ENUM) CODED_COUNT };
-enum { CODED_ALL, CODED_F32, CODED_F16, CODED_BF16, CODED_E8M0, CODED_SAME }; /* SAME: zero points, as the codes */
+/* How scales and zero points are stored: one for all; a number of a type for each column, or SAME, for zero points, a code
+ * as those of the weights; SPAN: a float, or a code, for all columns of `span` panels. */
+enum { CODED_ALL, CODED_F32, CODED_F16, CODED_BF16, CODED_E8M0, CODED_SAME, CODED_SPAN, CODED_SPAN_SAME };
 
 /* ---- a vector of codes as floats; i: the code's position in its element of storage ------------------------------- */
 
@@ -99,17 +107,17 @@ CODED_EACH_LANE(f8e5m2fnuz, u8, value_f8e5m2fnuz(p[j]))
 /* ---- panels ------------------------------------------------------------------------------------------------------ */
 
 /* width: columns of a group, the last panel of which has fewer than 16; panel p of each gate is followed by that of the
- * next gate. What lies beyond a row is read, and has no effect. */
+ * next gate. What lies beyond a row is read, and has no effect. The blocks are those of `period` values of k, of which
+ * the last may be shorter, and repeat; so do scales and zero points after those of `own` panels. */
 struct coded {
     const void *w, *scale, *zero;
-    idx rows, block, blocks, width, gates;
+    idx rows, block, blocks, period, span, own, width, gates;
     int scales, zeros;
     f32 scale_all, zero_all;
 };
 
 #define CODED_OF(p, w, scale, zero)                                                                                    \
-    {w,           scale,      zero,       (p).rows,   (p).block,     (p).blocks, (p).width, (p).gates,                                    \
-     (p).scales, (p).zeros, (p).scale_all, (p).zero_all}
+    {w, scale, zero, (p).rows, (p).block, (p).blocks, (p).period, (p).span, (p).own, (p).width, (p).gates, (p).scales, (p).zeros, (p).scale_all, (p).zero_all}
 
 /* The first column of a panel; *pitch: the number of its columns. */
 RT_INLINE idx coded_column(const struct coded *c, idx panel, idx *pitch)
@@ -119,10 +127,14 @@ RT_INLINE idx coded_column(const struct coded *c, idx panel, idx *pitch)
     return (panel / c->gates / each * c->width + at) * c->gates + panel % c->gates * *pitch;
 }
 
-/* 16 scales or zero points. */
-SHARED void coded_row(f32 *restrict to, const void *from, int stored, idx at, f32 all)
+/* 16 scales or zero points: the row at `at` in panels; those of block b of a panel in spans. */
+SHARED void coded_row(f32 *restrict to, const struct coded *c, const void *from, int stored, idx at, idx panel, idx b,
+                      f32 all)
 {
-    if (stored == CODED_F32)
+    if (stored == CODED_SPAN)
+        for (idx j = 0; j < TILE_PANEL; j++)
+            to[j] = ((const f32 *)from)[panel / c->span * c->blocks + b];
+    else if (stored == CODED_F32)
         memcpy(to, (const f32 *)from + at, TILE_PANEL * sizeof *to);
     else if (stored == CODED_F16)
         for (idx j = 0; j < TILE_PANEL; j += RT_VEC)
@@ -163,20 +175,34 @@ typedef void coded_fn(f32 *restrict to, const struct coded *c, idx panel, idx k,
             CODED_ROW(kind, 3 % each, p, zero, factor)                                                                 \
         }                                                                                                              \
     }                                                                                                                  \
+    /* The i-th of all codes, 16 times. */                                                                            \
+    SHARED void coded_splat_##kind(f32 *restrict to, const void *codes, idx i)                                         \
+    {                                                                                                                  \
+        storage same[TILE_PANEL];                                                                                      \
+        for (idx j = 0; j < TILE_PANEL; j++)                                                                           \
+            same[j] = ((const storage *)codes)[i / each];                                                              \
+        coded_one_##kind(to, same, i % each, coded_none, coded_ones);                                                  \
+    }                                                                                                                  \
     SHARED void coded_expand_##kind(f32 *restrict to, const struct coded *c, idx panel, idx k, idx n)                  \
     {                                                                                                                  \
         idx pitch;                                                                                                     \
         const idx column = coded_column(c, panel, &pitch), end = k + n, zero_rows = (c->blocks + each - 1) / each;     \
+        const idx same = panel % c->own, first = coded_column(c, same, &pitch);                                        \
         const storage *const w = (const storage *)c->w + column * c->rows;                                             \
         f32 factor[TILE_PANEL], zero[TILE_PANEL];                                                                      \
+        idx at = k % c->period, b = at / c->block;                                                                     \
         while (k < end) {                                                                                              \
-            const idx b = k / c->block, stop = end - b * c->block < c->block ? end : (b + 1) * c->block;               \
-            coded_row(factor, c->scale, c->scales, column * c->blocks + b * pitch, c->scale_all);                               \
+            const idx next = rt_min((b + 1) * c->block, c->period), stop = rt_min(end, k + next - at);                 \
+            coded_row(factor, c, c->scale, c->scales, first * c->blocks + b * pitch, same, b, c->scale_all);           \
             if (c->zeros == CODED_SAME)                                                                                \
-                coded_one_##kind(zero, (const storage *)c->zero + column * zero_rows + b / each * pitch,              \
-                                 b % each, coded_none, coded_ones);                                                    \
+                coded_one_##kind(zero, (const storage *)c->zero + first * zero_rows + b / each * pitch, b % each,      \
+                                 coded_none, coded_ones);                                                              \
+            else if (c->zeros == CODED_SPAN_SAME)                                                                      \
+                coded_splat_##kind(zero, c->zero, same / c->span * c->blocks + b);                                     \
             else                                                                                                       \
-                coded_row(zero, c->zero, c->zeros, column * c->blocks + b * pitch, c->zero_all);                                \
+                coded_row(zero, c, c->zero, c->zeros, first * c->blocks + b * pitch, same, b, c->zero_all);            \
+            at = next < c->period ? next : 0;                                                                          \
+            b = at ? b + 1 : 0;                                                                                        \
             while (k < stop)                                                                                           \
                 if (k % each == 0 && k + each <= stop) {                                                               \
                     const storage *const p = w + k / each * pitch;                                                \

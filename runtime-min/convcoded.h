@@ -21,12 +21,6 @@ PARAMS(conv_coded)
 #define conv_transpose_coded_PARAMS(X, V) conv_transpose_PARAMS(X, V) CONV_PARTS(X, V)
 PARAMS(conv_transpose_coded)
 
-/* Copies parameters that p has, too; not as bytes: plain C may keep other fields of each. */
-#define CONV_FIELD(type, name) q.name = p.name;
-#define CONV_ARRAY(type, name, n)                                                                                      \
-    for (int i = 0; i < n; i++)                                                                                        \
-        q.name[i] = p.name[i];
-
 /* start: of sums that go on: -0, which added changes nothing. */
 struct conv_codes {
     struct coded w;
@@ -164,7 +158,7 @@ CONVCODED_KERNEL void CONVCODED_FN(conv_coded)(const f32 *x, const void *w, cons
                                                struct conv_coded p)
 {
     struct conv q = {0};
-    CONV_CODED_SIZES(CONV_FIELD, CONV_ARRAY)
+    CONV_CODED_SIZES(CODED_COPY, CODED_COPY_ARRAY)
     const idx pixels = p.n * p.out[0] * p.out[1] * p.out[2], k = p.kernel[0] * p.kernel[1] * p.kernel[2] * p.cin;
     const struct conv_codes s = CONV_CODES_OF(p, (k > p.sum ? pixels : 0), w, scale, zero, scratch, CONVCODED_EPILOGUE);
     q.cout = p.cout < p.columns ? p.cout : p.columns; /* of one pass */
@@ -189,7 +183,7 @@ CONVCODED_KERNEL void CONVCODED_FN(conv_transpose_coded)(const f32 *x, const voi
                                                          struct conv_transpose_coded p)
 {
     struct conv_transpose q;
-    conv_transpose_PARAMS(CONV_FIELD, CONV_ARRAY) const struct conv_codes s =
+    conv_transpose_PARAMS(CODED_COPY, CODED_COPY_ARRAY) const struct conv_codes s =
         CONV_CODES_OF(p, 0, w, scale, zero, scratch, CONVCODED_EPILOGUE);
     const idx width = p.out[2] / p.stride[2];
     struct conv_plan plan[2] = {conv_plan(width, p.cout < p.columns ? p.cout : p.columns, p.even, NULL),

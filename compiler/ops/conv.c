@@ -11,6 +11,7 @@
 #include "conv.h"
 #include "convcoded.h"
 #include "convtranspose.h"
+#include "depthcoded.h"
 #include "depthwise.h"
 #include "stored.h"
 
@@ -127,11 +128,15 @@ static int64_t *order_of_phases(const Windows *w)
 }
 
 /* Makes n read its weights w as codes, if they are. */
-static bool pack_codes(Node *n, const Conv *c, Value *w)
+static bool pack_codes(Node *n, const Conv *c, Value *w, int64_t pack)
 {
     const int64_t taps = c->w.kernel[0] * c->w.kernel[1] * c->w.kernel[2];
     Panels panels = {c->group, c->cout, c->cin, taps, c->cin * taps, taps, 1, 1, 0, NULL};
     Coded coded;
+    if (pack == PACK_DEPTHWISE) {
+        panels.cout *= panels.group;
+        panels.group = 1;
+    }
     if (c->transposed) {
         panels.w_out = taps;
         panels.w_in = c->cout * taps;
@@ -199,7 +204,7 @@ static void pack_weights(Node *n, const Conv *c)
     attr_set_ints(n, "kernel_shape", k, kernel);
     if (b && b->data && b->data->splat && tensor_get(b->data, 0) == 0)
         node_set_in(n, 2, NULL);
-    const bool coded = w->data && pack != PACK_DEPTHWISE && pack_codes(n, c, w);
+    const bool coded = w->data && pack_codes(n, c, w, pack);
     if (w->data && w->data->splat) {
         Shape s = shape_list(1, D(TILE_PANEL));
         node_set_in(n, 1, value_const(n->graph, provenance_splat(tensor_new_fill(F32, s, w->data->data), w)));
@@ -486,15 +491,23 @@ static void bind_panels(Node *n, Conv c)
 static void bind_depthwise(Node *n, Conv c)
 {
     const Windows *w = &c.w;
-    int64_t channels = c.group * c.cout, each = !c.splat;
-    BIND_ARGS(n, conv_depthwise, F32, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), out(n, 0)), .n = c.x.n,
-              .in = DIMS3(c.x.size), .out = DIMS3(w->out), .cin = D(c.cin), .cout = D(c.cout), .channels = D(channels),
-              .kernel = THREE(w->kernel), .stride = THREE(w->stride), .dilation = THREE(w->dilation),
-              .pad = DIMS3(w->pad), .x_pitch = D(c.group * c.cin), .y_pitch = D(channels),
-              .w_tap = D(each * c.cin * channels), .w_in = D(each * channels), .w_channel = D(each),
-              .lo = -__builtin_inf(), .hi = __builtin_inf());
-    if (c.cin > 1 || c.cout > 1)
+    const int64_t channels = c.group * c.cout, each = !c.splat, indices = c.cin > 1 || c.cout > 1;
+    Coded coded;
+#define DEPTHWISE                                                                                                      \
+    .n = c.x.n, .in = DIMS3(c.x.size), .out = DIMS3(w->out), .cin = D(c.cin), .cout = D(c.cout), .channels = D(channels), \
+    .kernel = THREE(w->kernel), .stride = THREE(w->stride), .dilation = THREE(w->dilation), .pad = DIMS3(w->pad), \
+    .x_pitch = D(c.group * c.cin), .y_pitch = D(channels), .lo = -__builtin_inf(), .hi = __builtin_inf()
+    if (coded_read(n, &coded)) {
+        BIND_ARGS(n, conv_depthwise_coded, F32, NO_TYPE,
+                  ARGS(in(n, 0), in(n, 1), in(n, 2), in(n, 3), in(n, 4), out(n, 0)), DEPTHWISE, CODED_FIELDS(coded));
+        bind_scratch(n, D((w->kernel[0] * w->kernel[1] * w->kernel[2] * c.cin + indices) * TILE_PANEL * 4));
+        return;
+    }
+    BIND_ARGS(n, conv_depthwise, F32, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), out(n, 0)), DEPTHWISE,
+              .w_tap = D(each * c.cin * channels), .w_in = D(each * channels), .w_channel = D(each));
+    if (indices)
         bind_scratch(n, D((channels + 15) / 16 * 64));
+#undef DEPTHWISE
 }
 
 static void count_macs(Node *n, const Conv *c, int image, int64_t channels)

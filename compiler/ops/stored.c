@@ -1,6 +1,6 @@
 /* stored.c - constant weights that stay as the model stores them: what folding computed from codes, zero points and
- * scales by subtraction, multiplication, conversion and moves, is traced back to them, and they are packed in the order
- * in which the float weights would be. */
+ * scales by subtraction, multiplication, conversion and moves, is traced back to them (panels.c packs them); rows of
+ * tables are expanded after they are gathered. */
 #include "stored.h"
 
 #include "base/options.h"
@@ -18,6 +18,7 @@ enum { CONCAT_MOST = 16 };
 /* ---- where weights come from ------------------------------------------------------------------------------------- */
 
 bool is_one(const Value *v) { return v->data->splat || tensor_count(v->data) == 1; }
+bool is_per_block(const Value *v) { return v && !is_one(v); }
 static bool is_code(Type t) { return type_bits(t) < 32 && t != B8 && t != F8E8M0 && type_arith(t) != NO_TYPE; }
 static bool is_op(const Node *n, const char *domain, const char *op)
 {
@@ -204,100 +205,11 @@ bool read_linear(Node *at, Value *v, Affine *l)
     return false;
 }
 
-/* ---- packing ----------------------------------------------------------------------------------------------------- */
-
-/* The work of packing: a column is all inputs of one output, tap after tap. */
-typedef struct Pack {
-    const Panels *p;
-    Affine l;
-    int64_t k;
-    int bits, each; /* bits of a code; codes in an element of storage */
-    Type type;      /* of the codes after `base` is subtracted */
-    int64_t base;
-} Pack;
-
-/* The elements of a column of v, which broadcasts to the codes, as numbers of its arithmetic type. */
-static void column_of(const Pack *q, const Value *v, int64_t group, int64_t out, Lane *to)
-{
-    const Panels *p = q->p;
-    const void *bytes = tensor_data(v->data);
-    const int64_t from = group * (p->w_group ? p->w_group : p->cout * p->w_out) + out * p->w_out;
-    for (int64_t t = 0; t < p->taps; t++)
-        elements_load(v->type, bytes, from + (p->order ? p->order[t] : t) * p->w_tap, p->w_in, p->cin, to + t * p->cin);
-}
-
-static void as_floats(Type t, int64_t n, Lane *v)
-{
-    for (int64_t i = 0; i < n; i++)
-        v[i].f = type_is_float(t) ? v[i].f : type_arith(t) == I32 ? (float)v[i].i : (float)v[i].u;
-}
-
-/* v, or its first element if all are equal. */
-static Value *one_if_equal(Value *v)
-{
-    if (!v || is_one(v))
-        return v;
-    const unsigned char *bytes = tensor_data(v->data);
-    const size_t width = (size_t)(type_bits(v->type) + 7) / 8, size = tensor_size(v->data);
-    const bool same = type_bits(v->type) % 8 == 0 && !memcmp(bytes, bytes + width, size - width);
-    return same ? value_const(v->graph, provenance_splat(tensor_new_fill(v->type, shape_list(0), bytes), v)) : v;
-}
-
-static float single(const Value *v, float otherwise) { return v ? (float)tensor_get(v->data, 0) : otherwise; }
-
-static bool is_per_block(const Value *v) { return v && !is_one(v); }
+/* ---- codes ------------------------------------------------------------------------------------------------------- */
 
 int64_t gcd(int64_t a, int64_t b) { return b ? gcd(b, a % b) : a; }
 
-/* The largest divisor of `block` such that v is constant in each block of k; 0 is divisible by all: one block. */
-static int64_t block_of(const Pack *q, const Value *v, int64_t block)
-{
-    Lane *a = big_alloc((size_t)q->k * sizeof *a);
-    for (int64_t g = 0; g < q->p->group && block != 1; g++)
-        for (int64_t o = 0; o < q->p->cout && block != 1; o++) {
-            column_of(q, v, g, o, a);
-            for (int64_t k = 1; k < q->k; k++)
-                if (a[k].u != a[k - 1].u)
-                    block = gcd(block, k);
-        }
-    big_free(a);
-    return block;
-}
-
-/* Are the numbers of v's blocks exact as t? */
-static bool fits_type(const Pack *q, const Value *v, int64_t block, Type t)
-{
-    bool fits = true;
-    Lane *a = big_alloc((size_t)q->k * sizeof *a);
-    for (int64_t g = 0; g < q->p->group && fits; g++)
-        for (int64_t o = 0; o < q->p->cout && fits; o++) {
-            column_of(q, v, g, o, a);
-            as_floats(v->type, q->k, a);
-            for (int64_t i = 0; i < q->k && fits; i += block) {
-                unsigned char code[8] = {0};
-                Lane back;
-                elements_store(t, code, 0, 1, 1, &a[i]);
-                elements_load(t, code, 0, 1, 1, &back);
-                fits = a[i].u == back.u;
-            }
-        }
-    big_free(a);
-    return fits;
-}
-
-/* Chooses how v's scales or zero points are stored: exactly, in the fewest bytes. */
-static int64_t stored_as(const Pack *q, const Value *v, int64_t block, Type *t)
-{
-    static const Type types[] = {F8E8M0, F16, BF16};
-    static const int kinds[] = {CODED_E8M0, CODED_F16, CODED_BF16};
-    for (int i = 0; i < 3; i++)
-        if (fits_type(q, v, block, *t = types[i]))
-            return kinds[i];
-    *t = F32;
-    return CODED_F32;
-}
-
-static bool find_code_range(const Value *v, int64_t *low, int64_t *high)
+bool find_code_range(const Value *v, int64_t *low, int64_t *high)
 {
     enum { SOME = 1024 };
     Lane a[SOME];
@@ -317,10 +229,6 @@ static bool find_code_range(const Value *v, int64_t *low, int64_t *high)
     return true;
 }
 
-static const Type kind_types[] = {U2,   U4,     F4E2M1, I8,       U8,         I16,    U16,       F16,
-                                  BF16, F6E2M3, F6E3M2, F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ};
-_Static_assert(sizeof kind_types / sizeof *kind_types == CODED_COUNT, "a type for each kind");
-
 Value *as_integers(Node *n, Value *v)
 {
     if (type_is_int(v->type))
@@ -332,116 +240,6 @@ Value *as_integers(Node *n, Value *v)
             return NULL;
     }
     return inferred(make_cast(n, v, I32));
-}
-
-/* Chooses how codes, and zero points per block, are stored. */
-static void choose_kind(Node *n, Pack *q, Coded *c)
-{
-    int64_t low = INT64_MAX, high = INT64_MIN;
-    Value *zero = q->l.zero;
-    q->type = q->l.x->type;
-    if (find_code_range(q->l.x, &low, &high)) {
-        int64_t all_low = low, all_high = high;
-        Value *whole = is_per_block(zero) ? as_integers(n, zero) : NULL;
-        if (whole && find_code_range(whole, &all_low, &all_high) && all_high - all_low < 256) {
-            q->l.zero = whole;
-            low = all_low, high = all_high;
-            c->zeros = CODED_SAME;
-        }
-        const bool movable = !zero || c->zeros == CODED_SAME || (is_one(zero) && as_integers(n, zero));
-        q->base = movable && high - low < 16 ? low : 0;
-        high -= q->base;
-        low -= q->base;
-        q->type = low < 0      ? (low < -128 || high > 127 ? I16 : I8)
-                  : high < 4   ? U2
-                  : high < 16  ? U4
-                  : high < 256 ? (high > 127 || type_arith(q->l.x->type) == U32 ? U8 : I8)
-                               : U16;
-    }
-    while (kind_types[c->kind] != q->type)
-        c->kind++;
-    q->bits = type_bits(q->type) == 6 ? 8 : type_bits(q->type);
-    q->each = q->bits < 8 ? 8 / q->bits : 1;
-}
-
-static uint32_t code_in(const Pack *q, Type from, Lane v)
-{
-    unsigned char b[8] = {0};
-    if (type_is_int(from))
-        return (v.u - (uint32_t)q->base) & (((uint32_t)1 << q->bits) - 1);
-    elements_store(q->type, b, 0, 1, 1, &v);
-    return (uint32_t)b[0] | (uint32_t)b[1] << 8;
-}
-
-/* Where a group's output is in panels with `rows` rows; *pitch: the distance of its rows. */
-static int64_t place(const Panels *p, int64_t group, int64_t out, int64_t rows, int64_t *pitch)
-{
-    const int64_t gates = p->gates, width = p->cout / gates, unit = out % width;
-    const int64_t first = unit / TILE_PANEL * TILE_PANEL;
-    *pitch = width - first < TILE_PANEL ? width - first : TILE_PANEL;
-    return (group * p->cout + first * gates + out / width * *pitch) * rows + unit % TILE_PANEL;
-}
-
-/* Panels with `rows` rows: kernels read 16 elements from the start of every row. */
-static Tensor *new_panels(const Panels *p, Type type, int64_t rows)
-{
-    const int64_t rest = p->cout / (p->gates) % TILE_PANEL;
-    return tensor_new(type, 1, (int64_t[]){p->group * p->cout * rows + (rest ? TILE_PANEL - rest : 0)});
-}
-
-/* Rows of codes of v, one of each `step` k. */
-static Value *packed(Node *n, const Pack *q, const Value *v, int64_t step)
-{
-    const int64_t codes = (q->k + step - 1) / step, rows = (codes + q->each - 1) / q->each;
-    Tensor *t = new_panels(q->p, q->bits == 16 ? U16 : U8, rows);
-    unsigned char *to = (unsigned char *)(uintptr_t)t->data;
-    Lane *a = big_alloc((size_t)q->k * sizeof *a);
-    for (int64_t g = 0; g < q->p->group; g++)
-        for (int64_t o = 0; o < q->p->cout; o++) {
-            int64_t pitch;
-            const int64_t first = place(q->p, g, o, rows, &pitch);
-            column_of(q, v, g, o, a);
-            for (int64_t i = 0; i < codes; i++) {
-                const uint32_t code = code_in(q, v->type, a[i * step]);
-                const int64_t at = first + i / q->each * pitch;
-                if (q->bits == 16)
-                    memcpy(to + 2 * at, &(uint16_t){(uint16_t)code}, 2);
-                else
-                    to[at] |= (unsigned char)(code << (int)(i % q->each) * q->bits);
-            }
-        }
-    big_free(a);
-    provenance_made(t, n, "onnxcc.PanelCodes", 1, (Value *[]){(Value *)(uintptr_t)v});
-    return value_const(n->graph, t);
-}
-
-/* A row of numbers of v per block. */
-static Value *packed_reals(Node *n, const Pack *q, const Value *v, Type type, int64_t block)
-{
-    const int64_t blocks = (q->k + block - 1) / block;
-    Tensor *t = new_panels(q->p, type, blocks);
-    Lane *a = big_alloc((size_t)q->k * sizeof *a);
-    for (int64_t g = 0; g < q->p->group; g++)
-        for (int64_t o = 0; o < q->p->cout; o++) {
-            int64_t pitch;
-            const int64_t first = place(q->p, g, o, blocks, &pitch);
-            column_of(q, v, g, o, a);
-            as_floats(v->type, q->k, a);
-            for (int64_t i = 0; i < blocks; i++)
-                elements_store(type, (void *)(uintptr_t)t->data, first + i * pitch, 1, 1, &a[i * block]);
-        }
-    big_free(a);
-    provenance_made(t, n, "onnxcc.PanelScales", 1, (Value *[]){(Value *)(uintptr_t)v});
-    return value_const(n->graph, t);
-}
-
-/* v, expanded to the codes' shape unless it is one number. */
-static Value *spread(Node *n, Value *v, const Value *x)
-{
-    v = one_if_equal(v);
-    if (!v || is_one(v) || shape_identical(*v->shape, *x->shape))
-        return v;
-    return inferred(make(n, "Expand", 2, v, make_dims(n, x->shape->rank, x->shape->dim)));
 }
 
 bool stays_expanded(const Node *n, const Value *v, const char *why)
@@ -458,46 +256,6 @@ bool may_be_coded(Node *n, Value *v, Affine *l)
     return read_linear(n, v, l) ||
            (v->data->origin &&
             declines(REWRITE_STORED, n, "%s is not codes, less a zero point and times a scale", remark_value(v)));
-}
-
-bool pack_coded_panels(Node *n, Value *v, const Panels *p, Coded *c)
-{
-    Pack q = {.p = p, .k = p->taps * p->cin};
-    if (!may_be_coded(n, v, &q.l))
-        return false;
-    *c = (Coded){.scale_all = 1, .gates = p->gates};
-    c->width = p->cout / c->gates;
-    q.l.scale = spread(n, q.l.scale, q.l.x);
-    q.l.zero = spread(n, q.l.zero, q.l.x);
-    Type scale_type = NO_TYPE, zero_type = NO_TYPE;
-    choose_kind(n, &q, c);
-    if (is_per_block(q.l.scale))
-        c->block = block_of(&q, q.l.scale, c->block);
-    if (is_per_block(q.l.zero))
-        c->block = block_of(&q, q.l.zero, c->block);
-    c->block = c->block ? c->block : q.k;
-    if (is_per_block(q.l.scale))
-        c->scales = stored_as(&q, q.l.scale, c->block, &scale_type);
-    if (is_per_block(q.l.zero) && !c->zeros)
-        c->zeros = stored_as(&q, q.l.zero, c->block, &zero_type);
-    c->blocks = (q.k + c->block - 1) / c->block;
-    c->rows = (q.k + q.each - 1) / q.each;
-    const int64_t block_bits = (scale_type ? type_bits(scale_type) : 0) + (zero_type  ? type_bits(zero_type)
-                                                                           : c->zeros ? q.bits
-                                                                                      : 0);
-    if (!q.k || q.k * q.bits + c->blocks * block_bits > q.k * 24)
-        return declines(REWRITE_STORED, n, "codes, scales and zero points of %s would not be much smaller than floats",
-                        remark_value(v));
-    (void)applies(REWRITE_STORED, n, "%s, as codes of %d bits", remark_value(v), q.bits);
-    c->scale_all = single(is_per_block(q.l.scale) ? NULL : q.l.scale, 1);
-    c->zero_all = single(is_per_block(q.l.zero) ? NULL : q.l.zero, 0) - (c->zeros ? 0 : (float)q.base);
-    c->w = packed(n, &q, q.l.x, 1);
-    c->scale = c->scales ? packed_reals(n, &q, q.l.scale, scale_type, c->block) : NULL;
-    c->zero = c->zeros == CODED_SAME ? packed(n, &q, q.l.zero, c->block)
-              : c->zeros             ? packed_reals(n, &q, q.l.zero, zero_type, c->block)
-                                     : NULL;
-    c->w->name = v->name;
-    return true;
 }
 
 /* ---- rows of a table that are expanded after they are gathered --------------------------------------------------- */
@@ -643,27 +401,5 @@ bool gather_stored(Node *n)
     node_also(y->def, n);
     replace_out(n, 0, y);
     node_free(n);
-    return true;
-}
-
-/* ---- attributes -------------------------------------------------------------------------------------------------- */
-
-#define KEPT(X)                                                                                                \
-    X(int, kind) X(int, scales) X(int, zeros) X(int, rows) X(int, block) X(int, blocks) X(int, width) X(int, gates) X(float, scale_all) X(float, zero_all)
-
-void coded_keep(Node *n, const Coded *c)
-{
-#define KEEP(type, field) attr_set_##type(n, #field, c->field);
-    KEPT(KEEP)
-#undef KEEP
-}
-
-bool coded_read(const Node *n, Coded *c)
-{
-    if (!attr_is_given(n, "kind"))
-        return false;
-#define READ(type, field) c->field = attr_##type(n, #field);
-    KEPT(READ)
-#undef READ
     return true;
 }

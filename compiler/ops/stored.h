@@ -15,7 +15,7 @@ typedef struct Panels {
 /* Packed codes, with scales and zero points; the fields of the kernels. scale, zero: NULL if there is one for all. */
 typedef struct Coded {
     Value *w, *scale, *zero;
-    int64_t kind, scales, zeros, rows, block, blocks, width, gates;
+    int64_t kind, scales, zeros, rows, block, blocks, period, span, own, width, gates;
     double scale_all, zero_all;
 } Coded;
 
@@ -31,13 +31,16 @@ typedef union Lane {
     uint32_t u;
 } Lane;
 
-bool is_one(const Value *v); /* constants: one number for all elements */
+bool is_one(const Value *v);       /* constants: one number for all elements */
+bool is_per_block(const Value *v); /* several numbers; false: one, or NULL */
 /* Are v, weights of n, constant codes of fewer bits? */
 bool may_be_coded(Node *n, Value *v, Affine *l);
 bool read_linear(Node *n, Value *v, Affine *l);  /* the same, whatever their number and the options */
 bool read_rounded(Node *n, Value *v, Affine *l); /* the same for v of 16-bit floats, to which the numbers are rounded */
 Value *as_integers(Node *n, Value *v);           /* NULL: v has floats that are no integers */
 int64_t gcd(int64_t a, int64_t b);
+/* The lowest and highest of v's codes and the given numbers; false: v has floats, or more than 32 bits. */
+bool find_code_range(const Value *v, int64_t *low, int64_t *high);
 /* Packs v's elements as panels of codes. False: they are no codes of fewer bits, dequantised or cast, or panels of
  * codes would not be much smaller than those of floats. */
 bool pack_coded_panels(Node *n, Value *v, const Panels *p, Coded *c);
@@ -51,8 +54,8 @@ bool coded_read(const Node *n, Coded *c);
 /* Those parameters of a kernel: CODED_PARAMS (runtime-min/codes.h). */
 #define CODED_FIELDS(c)                                                                                                \
     .kind = D((c).kind), .scales = D((c).scales), .zeros = D((c).zeros), .rows = D((c).rows), .block = D((c).block),   \
-    .blocks = D((c).blocks), .width = D((c).width), .gates = D((c).gates), .scale_all = (c).scale_all,                 \
-    .zero_all = (c).zero_all
+    .blocks = D((c).blocks), .period = D((c).period), .span = D((c).span), .own = D((c).own), .width = D((c).width),                      \
+    .gates = D((c).gates), .scale_all = (c).scale_all, .zero_all = (c).zero_all
 /* The types of its codes, scales and zero points, in a schema. */
 #define CODED_TYPES                                                                                                    \
     "W=float|float16|bfloat16|double|uint8|uint16 S=float|float16|bfloat16|float8e8m0 "                                \

@@ -1,5 +1,7 @@
 """Calls of the operators that read weights: each input is ("x", shape), which the caller gives, ("w", shape), weights, an array, which is
 constant, ("at", shape, n), indices below n that the caller gives, or None. Expected results are ONNX Runtime's, for the weights as floats."""
+import math
+
 import numpy as np
 import onnxruntime as ort
 from onnx import TensorProto as T
@@ -42,6 +44,10 @@ CALLS = {
     "Conv, several sums": ("Conv", [("x", (1, 180, 4, 3)), ("w", (80, 180, 3, 3)), floats(80)], {"pads": [1, 1, 1, 1], "dilations": [1, 2]}),
     "Conv": ("Conv", [("x", (1, 16, 6, 6)), ("w", (24, 16, 3, 3))], {}),
     "Conv, depthwise": ("Conv", [("x", (1, 64, 6, 6)), ("w", (64, 1, 3, 3))], {"group": 64}),
+    "Conv, depthwise, tail": ("Conv", [("x", (2, 37, 9, 7)), ("w", (37, 1, 3, 5)), floats(37)],
+                              {"group": 37, "strides": [2, 1], "dilations": [1, 2], "pads": [1, 3, 2, 1]}),
+    "Conv, few channels per group": ("Conv", [("x", (1, 18, 5, 16)), ("w", (36, 2, 3, 3))], {"group": 9, "pads": [1, 1, 1, 1], "strides": [1, 2]}),
+    "Conv, depthwise volume": ("Conv", [("x", (1, 20, 4, 3, 3)), ("w", (20, 1, 3, 2, 3))], {"group": 20, "pads": [1, 0, 1, 1, 0, 1]}),
     "Conv, long image": ("Conv", [("x", (1, 16, 3, 3, 3, 3)), ("w", (32, 16, 2, 1, 1, 1))], {}),
     "LSTM": lstm("LSTM", 4, 32, 48),
     "LSTM, tail": lstm("LSTM", 4, 37, 21, steps=1, batch=3, directions=2),
@@ -95,11 +101,9 @@ USUAL = [("int8", T.INT8, {"zeros": True}), ("int8 by row", T.INT8, {"axis": 0})
 
 
 def most_bytes(m, call, how):
-    """Of constants in the C: scales that experts or directions share are stored for each of them, and some blocks
-    are divided where they do not divide the axis."""
-    cut = any(x[1][-1] % 16 for x in call[1] if isinstance(x, tuple) and x[0] == "w") and "block" in how
-    again = 8 * max(x[1][1] for x in call[1] if isinstance(x, tuple) and len(x[1]) == 3) * 4 if call[0] == "MoE" and how.get("axis") in (0, 1) else 0
-    return (1.1 if cut else 1.02) * m.stored + 64 + again
+    """Of constants in the C, each of which is aligned. Codes and zero points of a column end with a whole byte."""
+    rows = sum(math.prod(x[1][:-1]) for x in call[1] if isinstance(x, tuple) and x[0] == "w" and x[1][-1] % 2)
+    return 1.02 * m.stored + max(64, 16 * len(m.held)) + ("block" in how) * rows
 
 
 def fitted(how, shape):
