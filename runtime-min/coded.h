@@ -37,22 +37,31 @@ typedef void coded_dots_fn(vec *c, const f32 *x, const struct coded *w, idx pane
         const storage *const w1 = w + (panel + rt_min(CODED_PANEL(1), last)) * t->rows * TILE_PANEL + CODED_LANE(1);   \
         const storage *const w2 = w + (panel + rt_min(CODED_PANEL(2), last)) * t->rows * TILE_PANEL + CODED_LANE(2);   \
         const storage *const w3 = w + (panel + rt_min(CODED_PANEL(3), last)) * t->rows * TILE_PANEL + CODED_LANE(3);   \
-        idx of = k % t->period, b = of / t->block;                                                                     \
+        idx scales[4], zeros[4];                                               \
+        const idx scale_step = t->scales < CODED_SPAN ? TILE_PANEL : 1;                                                \
+        const idx zero_step = t->zeros < CODED_SPAN ? TILE_PANEL : 1;                                                  \
+        for (idx q = 0; q * TILE_PANEL < 4 * RT_VEC; q++) {                                                            \
+            const idx at = panel + rt_min(q, last), rows = at * t->blocks * TILE_PANEL;                                \
+            scales[q] = coded_numbers(t, t->scales, rows, at);                                                         \
+            zeros[q] = coded_numbers(t, t->zeros, rows, at);                                                           \
+            if (t->zeros == CODED_ALL)                                                                                 \
+                coded_row(zero + q * TILE_PANEL, NULL, CODED_ALL, 0, t->zero_all);                                     \
+        }                                                                                                              \
         while (k < end) {                                                                                              \
-            const idx next = rt_min((b + 1) * t->block, t->period), stop = rt_min(end, k + next - of);                 \
-            for (idx q = 0; q < 4 * RT_VEC; q += TILE_PANEL) {                                                         \
-                const idx at = panel + rt_min(q / TILE_PANEL, last);                                                   \
-                coded_row(factor + q, t, t->scale, t->scales, (at * t->blocks + b) * TILE_PANEL, at, b, t->scale_all); \
+            const idx b = k / t->block, stop = rt_min(end, (b + 1) * t->block);                                        \
+            for (idx q = 0; q * TILE_PANEL < 4 * RT_VEC; q++) {                                                        \
+                f32 *const to = zero + q * TILE_PANEL;                                                                 \
+                coded_row(factor + q * TILE_PANEL, t->scale, t->scales, scales[q] + b * scale_step, t->scale_all);     \
                 if (t->zeros == CODED_SAME)                                                                            \
-                    coded_one_##kind(zero + q, (const storage *)t->zero + (at * zero_rows + b / each) * TILE_PANEL,    \
+                    coded_one_##kind(to,                                                                               \
+                                     (const storage *)t->zero +                                                        \
+                                         ((panel + rt_min(q, last)) * zero_rows + b / each) * TILE_PANEL,              \
                                      b % each, coded_none, coded_ones);                                                \
                 else if (t->zeros == CODED_SPAN_SAME)                                                                  \
-                    coded_splat_##kind(zero + q, t->zero, at / t->span * t->blocks + b);                               \
-                else                                                                                                   \
-                    coded_row(zero + q, t, t->zero, t->zeros, (at * t->blocks + b) * TILE_PANEL, at, b, t->zero_all); \
+                    coded_splat_##kind(to, t->zero, zeros[q] + b);                                                     \
+                else if (t->zeros != CODED_ALL)                                                                        \
+                    coded_row(to, t->zero, t->zeros, zeros[q] + b * zero_step, 0);                                     \
             }                                                                                                          \
-            of = next < t->period ? next : 0;                                                                          \
-            b = of ? b + 1 : 0;                                                                                        \
             const vec s0 = vec_load(factor), s1 = vec_load(factor + RT_VEC), s2 = vec_load(factor + 2 * RT_VEC);       \
             const vec s3 = vec_load(factor + 3 * RT_VEC), z0 = vec_load(zero), z1 = vec_load(zero + RT_VEC);           \
             const vec z2 = vec_load(zero + 2 * RT_VEC), z3 = vec_load(zero + 3 * RT_VEC);                              \

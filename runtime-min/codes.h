@@ -127,14 +127,16 @@ RT_INLINE idx coded_column(const struct coded *c, idx panel, idx *pitch)
     return (panel / c->gates / each * c->width + at) * c->gates + panel % c->gates * *pitch;
 }
 
-/* 16 scales or zero points: the row at `at` in panels; those of block b of a panel in spans. */
-SHARED void coded_row(f32 *restrict to, const struct coded *c, const void *from, int stored, idx at, idx panel, idx b,
-                      f32 all)
+/* Where those of a panel are, block after block: from `rows` on, if rows are stored. */
+RT_INLINE idx coded_numbers(const struct coded *c, int stored, idx rows, idx panel)
 {
-    if (stored == CODED_SPAN)
-        for (idx j = 0; j < TILE_PANEL; j++)
-            to[j] = ((const f32 *)from)[panel / c->span * c->blocks + b];
-    else if (stored == CODED_F32)
+    return stored < CODED_SPAN ? rows : panel / c->span * c->blocks;
+}
+
+/* 16 scales or zero points. */
+SHARED void coded_row(f32 *restrict to, const void *from, int stored, idx at, f32 all)
+{
+    if (stored == CODED_F32)
         memcpy(to, (const f32 *)from + at, TILE_PANEL * sizeof *to);
     else if (stored == CODED_F16)
         for (idx j = 0; j < TILE_PANEL; j += RT_VEC)
@@ -142,9 +144,14 @@ SHARED void coded_row(f32 *restrict to, const struct coded *c, const void *from,
     else if (stored == CODED_BF16)
         for (idx j = 0; j < TILE_PANEL; j += RT_VEC)
             vec_store(to + j, coded_vec_bf16((const u16 *)from + at + j, 0));
-    else
+    else if (stored == CODED_E8M0)
         for (idx j = 0; j < TILE_PANEL; j++)
-            to[j] = stored == CODED_E8M0 ? value_f8e8m0(((const u8 *)from)[at + j]) : all;
+            to[j] = value_f8e8m0(((const u8 *)from)[at + j]);
+    else {
+        const vec one = vec_splat(stored == CODED_SPAN ? ((const f32 *)from)[at] : all);
+        for (idx j = 0; j < TILE_PANEL; j += RT_VEC)
+            vec_store(to + j, one);
+    }
 }
 
 static const f32 coded_none[TILE_PANEL] RT_ATTRIBUTE((unused));
@@ -187,20 +194,22 @@ typedef void coded_fn(f32 *restrict to, const struct coded *c, idx panel, idx k,
     {                                                                                                                  \
         idx pitch;                                                                                                     \
         const idx column = coded_column(c, panel, &pitch), end = k + n, zero_rows = (c->blocks + each - 1) / each;     \
-        const idx same = panel % c->own, first = coded_column(c, same, &pitch);                                        \
+        const idx same = panel % c->own, first = coded_column(c, same, &pitch), rows = first * c->blocks;              \
+        const idx scales = coded_numbers(c, c->scales, rows, same), zeros = coded_numbers(c, c->zeros, rows, same);    \
+        const idx scale_step = c->scales < CODED_SPAN ? pitch : 1, zero_step = c->zeros < CODED_SPAN ? pitch : 1;      \
         const storage *const w = (const storage *)c->w + column * c->rows;                                             \
         f32 factor[TILE_PANEL], zero[TILE_PANEL];                                                                      \
         idx at = k % c->period, b = at / c->block;                                                                     \
         while (k < end) {                                                                                              \
             const idx next = rt_min((b + 1) * c->block, c->period), stop = rt_min(end, k + next - at);                 \
-            coded_row(factor, c, c->scale, c->scales, first * c->blocks + b * pitch, same, b, c->scale_all);           \
+            coded_row(factor, c->scale, c->scales, scales + b * scale_step, c->scale_all);                             \
             if (c->zeros == CODED_SAME)                                                                                \
                 coded_one_##kind(zero, (const storage *)c->zero + first * zero_rows + b / each * pitch, b % each,      \
                                  coded_none, coded_ones);                                                              \
             else if (c->zeros == CODED_SPAN_SAME)                                                                      \
-                coded_splat_##kind(zero, c->zero, same / c->span * c->blocks + b);                                     \
+                coded_splat_##kind(zero, c->zero, zeros + b);                                                          \
             else                                                                                                       \
-                coded_row(zero, c, c->zero, c->zeros, first * c->blocks + b * pitch, same, b, c->zero_all);            \
+                coded_row(zero, c->zero, c->zeros, zeros + b * zero_step, c->zero_all);                                \
             at = next < c->period ? next : 0;                                                                          \
             b = at ? b + 1 : 0;                                                                                        \
             while (k < stop)                                                                                           \

@@ -498,9 +498,15 @@ static void bind_depthwise(Node *n, Conv c)
     .kernel = THREE(w->kernel), .stride = THREE(w->stride), .dilation = THREE(w->dilation), .pad = DIMS3(w->pad), \
     .x_pitch = D(c.group * c.cin), .y_pitch = D(channels), .lo = -__builtin_inf(), .hi = __builtin_inf()
     if (coded_read(n, &coded)) {
+        enum { FEW = 512, MANY = 2048 }; /* floats that are expanded at a time */
+        const int64_t k = w->kernel[0] * w->kernel[1] * w->kernel[2] * c.cin,
+                      room = opt()->target->vector > 4 ? MANY : FEW;
+        const int64_t most = (channels + TILE_PANEL - 1) / TILE_PANEL, fit = room / k / TILE_PANEL;
+        const int64_t columns = (fit < 1 ? 1 : fit < most ? fit : most) * TILE_PANEL;
         BIND_ARGS(n, conv_depthwise_coded, F32, NO_TYPE,
-                  ARGS(in(n, 0), in(n, 1), in(n, 2), in(n, 3), in(n, 4), out(n, 0)), DEPTHWISE, CODED_FIELDS(coded));
-        bind_scratch(n, D((w->kernel[0] * w->kernel[1] * w->kernel[2] * c.cin + indices) * TILE_PANEL * 4));
+                  ARGS(in(n, 0), in(n, 1), in(n, 2), in(n, 3), in(n, 4), out(n, 0)), DEPTHWISE, .columns = D(columns),
+                  CODED_FIELDS(coded));
+        bind_scratch(n, D((k * (columns + TILE_PANEL) + indices * columns) * 4));
         return;
     }
     BIND_ARGS(n, conv_depthwise, F32, NO_TYPE, ARGS(in(n, 0), in(n, 1), in(n, 2), out(n, 0)), DEPTHWISE,

@@ -51,8 +51,6 @@ static Value *one_if_equal(Value *v)
 
 static float single(const Value *v, float otherwise) { return v ? (float)tensor_get(v->data, 0) : otherwise; }
 
-
-
 /* The largest divisor of `block` such that v is constant in each block of the first `period` k; 0 is divisible by all:
  * one block. */
 static int64_t block_of(const Pack *q, const Value *v, int64_t block, int64_t period)
