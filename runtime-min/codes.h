@@ -107,8 +107,8 @@ CODED_EACH_LANE(f8e5m2fnuz, u8, value_f8e5m2fnuz(p[j]))
 /* ---- panels ------------------------------------------------------------------------------------------------------ */
 
 /* width: columns of a group, the last panel of which has fewer than 16; panel p of each gate is followed by that of the
- * next gate. What lies beyond a row is read, and has no effect. The blocks are those of `period` values of k, of which
- * the last may be shorter, and repeat; so do scales and zero points after those of `own` panels. */
+ * next gate. What lies beyond a row is read, and has no effect. The last block of each `period` values of k may be
+ * shorter than the others; after `blocks` blocks they repeat, and after `own` panels all scales and zero points do. */
 struct coded {
     const void *w, *scale, *zero;
     idx rows, block, blocks, period, span, own, width, gates;
@@ -199,9 +199,10 @@ typedef void coded_fn(f32 *restrict to, const struct coded *c, idx panel, idx k,
         const idx scale_step = c->scales < CODED_SPAN ? pitch : 1, zero_step = c->zeros < CODED_SPAN ? pitch : 1;      \
         const storage *const w = (const storage *)c->w + column * c->rows;                                             \
         f32 factor[TILE_PANEL], zero[TILE_PANEL];                                                                      \
-        idx at = k % c->period, b = at / c->block;                                                                     \
+        const idx blocks = (c->period + c->block - 1) / c->block; /* of a period */                                    \
+        idx at = k % c->period, start = at - at % c->block, b = (k / c->period * blocks + at / c->block) % c->blocks;  \
         while (k < end) {                                                                                              \
-            const idx next = rt_min((b + 1) * c->block, c->period), stop = rt_min(end, k + next - at);                 \
+            const idx next = rt_min(start + c->block, c->period), stop = rt_min(end, k + next - at);                   \
             coded_row(factor, c->scale, c->scales, scales + b * scale_step, c->scale_all);                             \
             if (c->zeros == CODED_SAME)                                                                                \
                 coded_one_##kind(zero, (const storage *)c->zero + first * zero_rows + b / each * pitch, b % each,      \
@@ -210,8 +211,8 @@ typedef void coded_fn(f32 *restrict to, const struct coded *c, idx panel, idx k,
                 coded_splat_##kind(zero, c->zero, zeros + b);                                                          \
             else                                                                                                       \
                 coded_row(zero, c->zero, c->zeros, zeros + b * zero_step, c->zero_all);                                \
-            at = next < c->period ? next : 0;                                                                          \
-            b = at ? b + 1 : 0;                                                                                        \
+            at = start = next < c->period ? next : 0;                                                                  \
+            b = b + 1 < c->blocks ? b + 1 : 0;                                                                         \
             while (k < stop)                                                                                           \
                 if (k % each == 0 && k + each <= stop) {                                                               \
                     const storage *const p = w + k / each * pitch;                                                \

@@ -51,16 +51,16 @@ static Value *one_if_equal(Value *v)
 
 static float single(const Value *v, float otherwise) { return v ? (float)tensor_get(v->data, 0) : otherwise; }
 
-/* The largest divisor of `block` such that v is constant in each block of the first `period` k; 0 is divisible by all:
- * one block. */
+/* The largest divisor of `block` such that v is constant in each block of every `period` k; 0 is divisible by all: one
+ * block. */
 static int64_t block_of(const Pack *q, const Value *v, int64_t block, int64_t period)
 {
     Lane *a = big_alloc((size_t)q->k * sizeof *a);
     for (int64_t i = 0; is_per_block(v) && i < columns_of(q->p) && block != 1; i++) {
         column_of(q, v, i, a);
-        for (int64_t k = 1; k < period; k++)
-            if (a[k].u != a[k - 1].u)
-                block = gcd(block, k);
+        for (int64_t k = 1; k < q->k; k++)
+            if (k % period && a[k].u != a[k - 1].u)
+                block = gcd(block, k % period);
     }
     big_free(a);
     return block;
@@ -100,17 +100,34 @@ static int64_t panels_of(const Panels *p)
     return p->group * p->gates * ((p->cout / p->gates + TILE_PANEL - 1) / TILE_PANEL);
 }
 
+/* The blocks in which scale and zero point are constant, in a period. */
+static void set_blocks(const Pack *q, Coded *c, int64_t period)
+{
+    c->period = period;
+    c->block = block_of(q, q->l.zero, block_of(q, q->l.scale, 0, period), period);
+    c->block = c->block ? c->block : period;
+    c->blocks = period ? (period + c->block - 1) / c->block : 0;
+}
+
+/* The first k of a block. */
+static int64_t k_of(const Coded *c, int64_t block)
+{
+    const int64_t each = (c->period + c->block - 1) / c->block;
+    return block / each * c->period + block % each * c->block;
+}
+
 /* Finds the blocks in which scale and zero point are constant, and the panels after which they repeat. */
 static void find_blocks(const Pack *q, Coded *c)
 {
-    c->period = q->k;
-    c->block = block_of(q, q->l.zero, block_of(q, q->l.scale, 0, q->k), q->k);
-    if (c->block && q->p->taps > 1 && repeats(q, q->l.scale) && repeats(q, q->l.zero)) {
-        c->period = q->p->cin;
-        c->block = block_of(q, q->l.zero, block_of(q, q->l.scale, 0, c->period), c->period);
+    set_blocks(q, c, q->k);
+    if (q->p->taps > 1 && c->blocks > 1) {
+        const bool same = repeats(q, q->l.scale) && repeats(q, q->l.zero);
+        Coded each = *c;
+        set_blocks(q, &each, q->p->cin);
+        each.blocks *= same ? 1 : q->p->taps;
+        if (each.blocks < c->blocks)
+            *c = each;
     }
-    c->block = c->block ? c->block : c->period;
-    c->blocks = c->block ? (c->period + c->block - 1) / c->block : 0;
     c->own = panels_of(q->p) / (is_of_one_group(q, q->l.scale) && is_of_one_group(q, q->l.zero) ? q->p->group : 1);
 }
 
@@ -157,12 +174,12 @@ static bool fits_type(const Pack *q, const Value *v, const Coded *c, Type t)
     for (int64_t column = 0; column < own_columns(q->p, c) && fits; column++) {
         column_of(q, v, column, a);
         as_floats(v->type, q->k, a);
-        for (int64_t i = 0; i < c->period && fits; i += c->block) {
+        for (int64_t b = 0; b < c->blocks && fits; b++) {
             unsigned char code[8] = {0};
             Lane back;
-            elements_store(t, code, 0, 1, 1, &a[i]);
+            elements_store(t, code, 0, 1, 1, &a[k_of(c, b)]);
             elements_load(t, code, 0, 1, 1, &back);
-            fits = a[i].u == back.u;
+            fits = a[k_of(c, b)].u == back.u;
         }
     }
     big_free(a);
@@ -263,8 +280,8 @@ static void put_code(const Pack *q, unsigned char *to, int64_t at, int i, Type f
         to[at] |= (unsigned char)(code << i * q->bits);
 }
 
-/* Rows of `codes` codes of v, one of each `step` k, for the first `columns`. */
-static Tensor *packed(const Pack *q, const Value *v, int64_t columns, int64_t codes, int64_t step)
+/* Rows of `codes` codes of v, of each k or one of each block, for the first `columns`. */
+static Tensor *packed(const Pack *q, const Value *v, int64_t columns, int64_t codes, const Coded *blocks)
 {
     const int64_t rows = (codes + q->each - 1) / q->each;
     Tensor *t = new_panels(q->p, columns, q->bits == 16 ? U16 : U8, rows);
@@ -275,7 +292,7 @@ static Tensor *packed(const Pack *q, const Value *v, int64_t columns, int64_t co
         column_of(q, v, column, a);
         for (int64_t i = 0; i < codes; i++)
             put_code(q, (unsigned char *)(uintptr_t)t->data, first + i / q->each * pitch, (int)(i % q->each), v->type,
-                     a[i * step]);
+                     a[blocks ? k_of(blocks, i) : i]);
     }
     big_free(a);
     return t;
@@ -293,7 +310,7 @@ static Tensor *packed_reals(const Pack *q, const Value *v, const Coded *c, Type 
         column_of(q, v, column, a);
         as_floats(v->type, q->k, a);
         for (int64_t b = 0; b < c->blocks; b++)
-            elements_store(type, (void *)(uintptr_t)t->data, first + b * pitch, 1, 1, &a[b * c->block]);
+            elements_store(type, (void *)(uintptr_t)t->data, first + b * pitch, 1, 1, &a[k_of(c, b)]);
     }
     big_free(a);
     return t;
@@ -308,7 +325,7 @@ static Tensor *packed_spans(const Pack *q, const Value *v, const Coded *c, int64
     Lane *a = big_alloc((size_t)q->k * sizeof *a);
     for (int64_t at = 0, count; at < numbers; at++) {
         column_of(q, v, column_at(q->p, at / c->blocks * c->span, &count), a);
-        Lane *const x = a + at % c->blocks * c->block;
+        Lane *const x = a + k_of(c, at % c->blocks);
         if (kind == CODED_SPAN_SAME)
             put_code(q, (unsigned char *)(uintptr_t)t->data, at / each, (int)(at % each), v->type, *x);
         else {
@@ -325,7 +342,7 @@ static Value *packed_numbers(Node *n, const Pack *q, const Value *v, const Coded
 {
     if (f->kind == CODED_ALL)
         return NULL;
-    Tensor *t = f->kind == CODED_SAME   ? packed(q, v, own_columns(q->p, c), c->blocks, c->block)
+    Tensor *t = f->kind == CODED_SAME   ? packed(q, v, own_columns(q->p, c), c->blocks, c)
                 : f->kind >= CODED_SPAN ? packed_spans(q, v, c, f->kind)
                                         : packed_reals(q, v, c, f->t);
     provenance_made(t, n, "onnxcc.PanelScales", 1, (Value *[]){(Value *)(uintptr_t)v});
@@ -363,7 +380,7 @@ bool pack_coded_panels(Node *n, Value *v, const Panels *p, Coded *c)
     (void)applies(REWRITE_STORED, n, "%s, as codes of %d bits", remark_value(v), q.bits);
     c->scale_all = single(is_per_block(q.l.scale) ? NULL : q.l.scale, 1);
     c->zero_all = single(is_per_block(q.l.zero) ? NULL : q.l.zero, 0) - (c->zeros ? 0 : (float)q.base);
-    Tensor *w = packed(&q, q.l.x, columns_of(p), q.k, 1);
+    Tensor *w = packed(&q, q.l.x, columns_of(p), q.k, NULL);
     provenance_made(w, n, "onnxcc.PanelCodes", 1, (Value *[]){q.l.x});
     c->w = value_const(n->graph, w);
     c->scale = packed_numbers(n, &q, q.l.scale, c, &scale);

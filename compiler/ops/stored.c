@@ -366,6 +366,25 @@ static int64_t table_block(const Affine *l)
     return bits > count * 24 ? -1 : whole ? block : 0;
 }
 
+/* Gathers the parts of a table before and from `at` of another axis on, apart. */
+static bool gather_parts(Node *n, Value *table, int axis, int rest, int64_t at)
+{
+    Value *part[2];
+    for (int i = 0; i < 2; i++) {
+        Value *w = part_along(n, table, rest, i ? at : 0, i ? dim_value(table->shape->dim[rest]) : at);
+        part[i] = make(n, "Gather", 2, w, in(n, 1));
+        part[i]->def->op = n->op;
+        part[i] = inferred(with_int(part[i], "axis", axis));
+    }
+    Value *y = make(n, "Concat", 2, part[0], part[1]);
+    replace_out(n, 0, inferred(with_int(y, "axis", rest < axis ? rest : rest + in_shape(n, 1).rank - 1)));
+    (void)gather_stored(part[0]->def);
+    (void)gather_stored(part[1]->def);
+    node_also(y->def, n);
+    node_free(n);
+    return true;
+}
+
 bool gather_stored(Node *n)
 {
     Value *table = in(n, 0);
@@ -373,8 +392,12 @@ bool gather_stored(Node *n)
     if (!in_is_const(n, 0) || in_is_const(n, 1) || !may_be_coded(n, table, &l) || !l.x->shape->rank)
         return false;
     const Shape x = *l.x->shape;
+    const int axis = attr_axis(n, "axis", x.rank);
+    int rest;
+    int64_t at;
+    if (has_rest(&l, &rest, &at) && rest != axis)
+        return gather_parts(n, table, axis, rest, at);
     const int64_t block = table_block(&l);
-    int axis = attr_axis(n, "axis", x.rank);
     if (block < 0 || (block && (axis == x.rank - 1 || out(n, 0)->shape->rank == MAX_RANK)))
         return declines(REWRITE_STORED, n, "codes, scales and zero points of %s would not be much smaller than floats",
                         remark_value(table));

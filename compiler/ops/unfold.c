@@ -20,20 +20,33 @@ static int64_t size_along(const Value *v, int rank, int k)
     return own < 0 ? 1 : dim_value(v->shape->dim[own]);
 }
 
-/* The length of v's blocks along its axis k: it divides the axis. */
-static int64_t block_along(const Value *v, int k)
+/* Where numbers change along an axis: at `first`, and at a multiple of `every` before or after it; 0: nowhere else. */
+typedef struct Changes {
+    int64_t first, every;
+} Changes;
+
+static void add_changes(const Value *v, int k, Changes *c)
 {
     const int64_t size = dim_value(v->shape->dim[k]);
     const size_t inner =
         (size_t)dim_value(shape_product(*v->shape, k + 1, v->shape->rank)) * (size_t)type_bits(v->type) / 8;
     const int64_t outer = dim_value(shape_product(*v->shape, 0, k));
     const unsigned char *at = tensor_data(v->data);
-    int64_t block = size;
-    for (int64_t o = 0; o < outer && block > 1; o++, at += (size_t)size * inner)
-        for (int64_t i = 1; i < size && block > 1; i++)
-            if (i % block && memcmp(at + (size_t)i * inner, at + (size_t)(i - 1) * inner, inner))
-                block = gcd(block, i);
-    return block;
+    for (int64_t o = 0; o < outer && c->every != 1; o++, at += (size_t)size * inner)
+        for (int64_t i = 1; i < size && c->every != 1; i++) {
+            if (!memcmp(at + (size_t)i * inner, at + (size_t)(i - 1) * inner, inner))
+                continue;
+            c->first = c->first ? c->first : i;
+            c->every = gcd(c->every, i > c->first ? i - c->first : c->first - i);
+        }
+}
+
+/* The length of the blocks of v's axis k, which divides it. */
+static int64_t block_along(const Value *v, int k)
+{
+    Changes c = {0};
+    add_changes(v, k, &c);
+    return gcd(gcd(c.first, c.every), dim_value(v->shape->dim[k]));
 }
 
 /* The blocks of v along the axes of x, to which it broadcasts. */
@@ -46,6 +59,35 @@ static Blocks blocks_of(const Value *v, const Shape *x)
         b.of[k] = own < 0 || dim_is(v->shape->dim[own], 1) ? size : block_along(v, own);
     }
     return b;
+}
+
+bool has_rest(const Affine *l, int *axis, int64_t *at)
+{
+    const Value *part[] = {l->scale, l->zero};
+    for (*axis = 0; *axis < l->x->shape->rank; ++*axis) {
+        const int64_t size = dim_value(l->x->shape->dim[*axis]);
+        Changes c = {0};
+        for (int i = 0; i < 2; i++) {
+            const int own = part[i] ? *axis - (l->x->shape->rank - part[i]->shape->rank) : -1;
+            if (own >= 0 && !is_one(part[i]) && type_bits(part[i]->type) >= 8)
+                add_changes(part[i], own, &c);
+        }
+        const int64_t block = c.every ? c.every : c.first, head = block ? c.first % block : 0;
+        *at = head ? head : block ? size / block * block : size;
+        if (block > 1 && *at < size)
+            return true;
+    }
+    return false;
+}
+
+Value *part_along(Node *n, Value *v, int axis, int64_t from, int64_t to)
+{
+    const Type own = v->type;
+    Value *const ends[] = {make_ints(n, 1, &from), make_ints(n, 1, &to), make_ints(n, 1, (int64_t[]){axis})};
+    if (type_bits(own) <= 8) /* Slice does not take all types of codes */
+        v = inferred(make_cast(n, v, type_is_int(own) ? I32 : F32));
+    v = inferred(make(n, "Slice", 4, v, ends[0], ends[1], ends[2]));
+    return v->type == own ? v : inferred(make_cast(n, v, own));
 }
 
 /* ---- scales and zero points -------------------------------------------------------------------------------------- */
@@ -166,26 +208,40 @@ static bool fits_arena(const Node *n, const Value *v)
     return is_elementwise(n) || (int64_t)tensor_size(v->data) <= arena / 4;
 }
 
-Value *unfolded(Node *n, Value *v)
+static Value *made_late(Node *n, Value *v, Affine l);
+
+/* The part of v, which broadcasts to x, along an axis of x. */
+static Value *broadcast_part(Node *n, Value *v, const Shape *x, int axis, int64_t from, int64_t to)
+{
+    const int own = v ? axis - (x->rank - v->shape->rank) : -1;
+    return own < 0 || dim_is(v->shape->dim[own], 1) ? v : part_along(n, v, own, from, to);
+}
+
+/* v, read from l, of which blocks along an axis end at `at`, and what follows, apart. */
+static Value *parts_made_late(Node *n, Value *v, const Affine *l, int axis, int64_t at)
+{
+    const Shape *x = l->x->shape;
+    const int64_t end = dim_value(x->dim[axis]);
+    Value *part[2];
+    for (int i = 0; i < 2; i++) {
+        const int64_t from = i ? at : 0, to = i ? end : at;
+        const Affine of = {part_along(n, l->x, axis, from, to), broadcast_part(n, l->zero, x, axis, from, to),
+                           broadcast_part(n, l->scale, x, axis, from, to)};
+        part[i] = made_late(n, v, of);
+        if (!part[i])
+            part[i] = part_along(n, v, axis, from, to);
+    }
+    return step(with_int(make(n, "Concat", 2, part[0], part[1]), "axis", axis), true);
+}
+
+/* v, or a part of it, read from l, computed at every run; NULL: codes, scales and zero points are not much smaller. */
+static Value *made_late(Node *n, Value *v, Affine l)
 {
     static const Type reals[] = {F8E8M0, F16, BF16, F32, NO_TYPE};
-    Affine l;
-    const bool half = v->type == F16 || v->type == BF16;
-    if (half ? !v->data->origin || opt()->expand_weights || !read_rounded(n, v, &l) || !is_one_step(l.x, l.zero)
-             : !may_be_coded(n, v, &l))
-        return NULL;
-    if (n->op->flags & (CONTROL | CUSTOM | INSPECTS_PRODUCERS)) {
-        (void)stays_expanded(n, v, "loops, branches and custom operators take constants as they are");
-        return NULL;
-    }
-    if (v != in(n, 0) && type_is_int(in_type(n, 0)) && type_bits(in_type(n, 0)) == 8) {
-        (void)stays_expanded(n, v, "operators on integers may compute with its numbers before the run");
-        return NULL;
-    }
-    if (!fits_arena(n, v)) {
-        (void)stays_expanded(n, v, "its floats would take more than a quarter of the arena's limit (--max-arena)");
-        return NULL;
-    }
+    int split;
+    int64_t at;
+    if (has_rest(&l, &split, &at))
+        return parts_made_late(n, v, &l, split, at);
     const Shape *x = l.x->shape;
     Value *zero = l.zero, *scale = l.scale;
     if (zero && type_is_int(l.x->type)) {
@@ -221,7 +277,7 @@ Value *unfolded(Node *n, Value *v)
     const int64_t bits = (int64_t)(tensor_size(l.x->data) + (zero ? tensor_size(zero->data) : 0) +
                                    (scale ? tensor_size(scale->data) : 0)) *
                          8;
-    if (bits > tensor_count(v->data) * type_bits(v->type) * 3 / 4) {
+    if (bits > tensor_count(l.x->data) * type_bits(v->type) * 3 / 4) {
         (void)declines(REWRITE_STORED, n, "codes, scales and zero points of %s would not be much smaller than floats",
                        remark_value(v));
         return NULL;
@@ -232,4 +288,26 @@ Value *unfolded(Node *n, Value *v)
     Value *y = computed(n, codes, zero, scale, v->type, true);
     y->name = v->name;
     return rank == ones + x->rank ? y : inferred(make_reshape(n, y, x->rank, x->dim));
+}
+
+Value *unfolded(Node *n, Value *v)
+{
+    Affine l;
+    const bool half = v->type == F16 || v->type == BF16;
+    if (half ? !v->data->origin || opt()->expand_weights || !read_rounded(n, v, &l) || !is_one_step(l.x, l.zero)
+             : !may_be_coded(n, v, &l))
+        return NULL;
+    if (n->op->flags & (CONTROL | CUSTOM | INSPECTS_PRODUCERS)) {
+        (void)stays_expanded(n, v, "loops, branches and custom operators take constants as they are");
+        return NULL;
+    }
+    if (v != in(n, 0) && type_is_int(in_type(n, 0)) && type_bits(in_type(n, 0)) == 8) {
+        (void)stays_expanded(n, v, "operators on integers may compute with its numbers before the run");
+        return NULL;
+    }
+    if (!fits_arena(n, v)) {
+        (void)stays_expanded(n, v, "its floats would take more than a quarter of the arena's limit (--max-arena)");
+        return NULL;
+    }
+    return made_late(n, v, l);
 }

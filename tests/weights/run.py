@@ -198,7 +198,8 @@ def convolutions():
 def tables():
     m = Model(5)
     for kind in TYPES:
-        for how in {}, {"zeros": True}, {"axis": 0, "zeros": True}, {"axis": 1}, {"axis": 1, "block": 16, "zeros": True}:
+        for how in {}, {"zeros": True}, {"axis": 0, "zeros": True}, {"axis": 1}, {"axis": 1, "block": 16, "zeros": True}, \
+                {"axis": 1, "block": 40}, {"axis": 0, "block": 24, "zeros": True}:
             if kind in (T.FLOAT16, T.BFLOAT16) and how:
                 continue
             if "float" in np.dtype(TYPES[kind]).name:
