@@ -258,6 +258,53 @@ bool may_be_coded(Node *n, Value *v, Affine *l)
             declines(REWRITE_STORED, n, "%s is not codes, less a zero point and times a scale", remark_value(v)));
 }
 
+/* ---- blocks of an axis -------------------------------------------------------------------------------------------------- */
+
+void add_borders(const Value *v, int k, Borders *c)
+{
+    const int64_t size = dim_value(v->shape->dim[k]);
+    const size_t inner =
+        (size_t)dim_value(shape_product(*v->shape, k + 1, v->shape->rank)) * (size_t)type_bits(v->type) / 8;
+    const int64_t outer = dim_value(shape_product(*v->shape, 0, k));
+    const unsigned char *at = tensor_data(v->data);
+    for (int64_t o = 0; o < outer && c->every != 1; o++, at += (size_t)size * inner)
+        for (int64_t i = 1; i < size && c->every != 1; i++) {
+            if (!memcmp(at + (size_t)i * inner, at + (size_t)(i - 1) * inner, inner))
+                continue;
+            c->first = c->first ? c->first : i;
+            c->every = gcd(c->every, i > c->first ? i - c->first : c->first - i);
+        }
+}
+
+bool has_rest(const Affine *l, int *axis, int64_t *at)
+{
+    const Value *part[] = {l->scale, l->zero};
+    for (*axis = 0; *axis < l->x->shape->rank; ++*axis) {
+        const int64_t size = dim_value(l->x->shape->dim[*axis]);
+        Borders c = {0};
+        for (int i = 0; i < 2; i++) {
+            const int own = part[i] ? *axis - (l->x->shape->rank - part[i]->shape->rank) : -1;
+            if (own >= 0 && !is_one(part[i]) && type_bits(part[i]->type) >= 8)
+                add_borders(part[i], own, &c);
+        }
+        const int64_t block = c.every ? c.every : c.first, head = block ? c.first % block : 0;
+        *at = head ? head : block ? size / block * block : size;
+        if (block > 1 && *at < size)
+            return true;
+    }
+    return false;
+}
+
+Value *part_along(Node *n, Value *v, int axis, int64_t from, int64_t to)
+{
+    const Type own = v->type;
+    Value *const ends[] = {make_ints(n, 1, &from), make_ints(n, 1, &to), make_ints(n, 1, (int64_t[]){axis})};
+    if (type_bits(own) <= 8) /* Slice does not take all types of codes */
+        v = inferred(make_cast(n, v, type_is_int(own) ? I32 : F32));
+    v = inferred(make(n, "Slice", 4, v, ends[0], ends[1], ends[2]));
+    return v->type == own ? v : inferred(make_cast(n, v, own));
+}
+
 /* ---- rows of a table that are expanded after they are gathered --------------------------------------------------- */
 
 /* The largest divisor of `block` such that v is constant in each block of its rows. */

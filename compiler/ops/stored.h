@@ -44,6 +44,11 @@ bool find_code_range(const Value *v, int64_t *low, int64_t *high);
 /* Packs v's elements as panels of codes. False: they are no codes of fewer bits, dequantised or cast, or panels of
  * codes would not be much smaller than those of floats. */
 bool pack_coded_panels(Node *n, Value *v, const Panels *p, Coded *c);
+/* Where numbers change along an axis: at `first`, and at a multiple of `every` before or after it; 0: nowhere else. */
+typedef struct Borders {
+    int64_t first, every;
+} Borders;
+void add_borders(const Value *v, int axis, Borders *to);
 /* Do blocks of scale or zero point along an axis end in a shorter one, at `at`? */
 bool has_rest(const Affine *l, int *axis, int64_t *at);
 Value *part_along(Node *n, Value *v, int axis, int64_t from, int64_t to); /* a slice */

@@ -20,32 +20,11 @@ static int64_t size_along(const Value *v, int rank, int k)
     return own < 0 ? 1 : dim_value(v->shape->dim[own]);
 }
 
-/* Where numbers change along an axis: at `first`, and at a multiple of `every` before or after it; 0: nowhere else. */
-typedef struct Changes {
-    int64_t first, every;
-} Changes;
-
-static void add_changes(const Value *v, int k, Changes *c)
-{
-    const int64_t size = dim_value(v->shape->dim[k]);
-    const size_t inner =
-        (size_t)dim_value(shape_product(*v->shape, k + 1, v->shape->rank)) * (size_t)type_bits(v->type) / 8;
-    const int64_t outer = dim_value(shape_product(*v->shape, 0, k));
-    const unsigned char *at = tensor_data(v->data);
-    for (int64_t o = 0; o < outer && c->every != 1; o++, at += (size_t)size * inner)
-        for (int64_t i = 1; i < size && c->every != 1; i++) {
-            if (!memcmp(at + (size_t)i * inner, at + (size_t)(i - 1) * inner, inner))
-                continue;
-            c->first = c->first ? c->first : i;
-            c->every = gcd(c->every, i > c->first ? i - c->first : c->first - i);
-        }
-}
-
 /* The length of the blocks of v's axis k, which divides it. */
 static int64_t block_along(const Value *v, int k)
 {
-    Changes c = {0};
-    add_changes(v, k, &c);
+    Borders c = {0};
+    add_borders(v, k, &c);
     return gcd(gcd(c.first, c.every), dim_value(v->shape->dim[k]));
 }
 
@@ -59,35 +38,6 @@ static Blocks blocks_of(const Value *v, const Shape *x)
         b.of[k] = own < 0 || dim_is(v->shape->dim[own], 1) ? size : block_along(v, own);
     }
     return b;
-}
-
-bool has_rest(const Affine *l, int *axis, int64_t *at)
-{
-    const Value *part[] = {l->scale, l->zero};
-    for (*axis = 0; *axis < l->x->shape->rank; ++*axis) {
-        const int64_t size = dim_value(l->x->shape->dim[*axis]);
-        Changes c = {0};
-        for (int i = 0; i < 2; i++) {
-            const int own = part[i] ? *axis - (l->x->shape->rank - part[i]->shape->rank) : -1;
-            if (own >= 0 && !is_one(part[i]) && type_bits(part[i]->type) >= 8)
-                add_changes(part[i], own, &c);
-        }
-        const int64_t block = c.every ? c.every : c.first, head = block ? c.first % block : 0;
-        *at = head ? head : block ? size / block * block : size;
-        if (block > 1 && *at < size)
-            return true;
-    }
-    return false;
-}
-
-Value *part_along(Node *n, Value *v, int axis, int64_t from, int64_t to)
-{
-    const Type own = v->type;
-    Value *const ends[] = {make_ints(n, 1, &from), make_ints(n, 1, &to), make_ints(n, 1, (int64_t[]){axis})};
-    if (type_bits(own) <= 8) /* Slice does not take all types of codes */
-        v = inferred(make_cast(n, v, type_is_int(own) ? I32 : F32));
-    v = inferred(make(n, "Slice", 4, v, ends[0], ends[1], ends[2]));
-    return v->type == own ? v : inferred(make_cast(n, v, own));
 }
 
 /* ---- scales and zero points -------------------------------------------------------------------------------------- */

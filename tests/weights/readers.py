@@ -96,7 +96,9 @@ CALLS = {
 # ---- forms of weights: (name, type, arguments of Model.weights)
 
 USUAL = [("int8", T.INT8, {"zeros": True}), ("int8 by row", T.INT8, {"axis": 0}), ("int8 by column", T.INT8, {"axis": 1, "zeros": True}),
-         ("uint4 by block", T.UINT4, {"axis": -1, "block": 16, "zeros": True}), ("int8, blocks with a rest", T.INT8, {"axis": -1, "block": 11}), ("float8", T.FLOAT8E4M3FN, {}), ("int4", T.INT4, {}),
+         ("uint4 by block", T.UINT4, {"axis": -1, "block": 16, "zeros": True}),
+         ("int8, blocks with a rest", T.INT8, {"axis": -1, "block": 11}),
+         ("float8", T.FLOAT8E4M3FN, {}), ("int4", T.INT4, {}),
          ("float16", T.FLOAT16, {}), ("bfloat16", T.BFLOAT16, {})]
 
 
