@@ -161,13 +161,16 @@ CONVCODED_KERNEL void CONVCODED_FN(conv_coded)(const f32 *x, const void *w, cons
     CONV_CODED_SIZES(CODED_COPY, CODED_COPY_ARRAY)
     const idx pixels = p.n * p.out[0] * p.out[1] * p.out[2], k = p.kernel[0] * p.kernel[1] * p.kernel[2] * p.cin;
     const struct conv_codes s = CONV_CODES_OF(p, (k > p.sum ? pixels : 0), w, scale, zero, scratch, CONVCODED_EPILOGUE);
-    q.cout = p.cout < p.columns ? p.cout : p.columns; /* of one pass */
+    const idx rest = p.cout % p.columns, lines = p.out[0] * p.out[1];
+    q.cout = rest;
+    const int rest_cross = conv_cross(&q);
+    q.cout = p.cout < p.columns ? p.cout : p.columns;
     const int cross = conv_cross(&q);
-    const idx width = (cross ? p.out[0] * p.out[1] : 1) * p.out[2];
-    struct conv_plan plan[2] = {conv_plan(width, q.cout, 1, NULL), conv_plan(width, p.cout % p.columns, 1, NULL)};
+    struct conv_plan plan[2] = {conv_plan((cross ? lines : 1) * p.out[2], q.cout, 1, NULL),
+                                conv_plan((rest_cross ? lines : 1) * p.out[2], rest, 1, NULL)};
     q.cout = p.cout;
     for (int i = 0; i < 2; i++) {
-        plan[i].cross = cross;
+        plan[i].cross = i ? rest_cross : cross;
         plan[i].y_row = p.out[2] * p.y_pitch;
         plan[i].y_plane = p.out[1] * plan[i].y_row;
         plan[i].y_image = p.out[0] * plan[i].y_plane;

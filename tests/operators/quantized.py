@@ -341,16 +341,23 @@ def add_recurrent(c):
 
 def add_stored(c):
     """Weights of DequantizeLinear that are large enough to stay as codes. ONNX Runtime rounds x to 8 bits here."""
-    for name, op, x, shapes, axis, attrs in (
-            ("product", "MatMul", (7, 33), [(33, 19)], 1, {}), ("images", "Conv", (1, 6, 7, 5), [(9, 6, 3, 3)], 0, {}),
-            ("parts", "Conv", (1, 140, 4, 3), [(18, 140, 2, 2)], 0, {"pads": [1, 0, 0, 1]}),
-            ("transposed", "ConvTranspose", (2, 40, 3, 4), [(40, 9, 4, 3)], 1, {"strides": [2, 2], "pads": [1, 1, 0, 1]}),
-            *((op.lower(), op, (3, 2, 21), [(1, gates * 37, 21), (1, gates * 37, 37)], 1, {"hidden_size": 37})
-              for op, gates in (("LSTM", 4), ("GRU", 3), ("RNN", 1)))):
+    for name, op, x, shapes, axis, block, attrs in (
+            ("product", "MatMul", (7, 33), [(33, 19)], 1, 0, {}), ("images", "Conv", (1, 6, 7, 5), [(9, 6, 3, 3)], 0, 0, {}),
+            ("parts", "Conv", (1, 140, 4, 3), [(18, 140, 2, 2)], 0, 0, {"pads": [1, 0, 0, 1]}),
+            ("transposed", "ConvTranspose", (2, 40, 3, 4), [(40, 9, 4, 3)], 1, 0, {"strides": [2, 2], "pads": [1, 1, 0, 1]}),
+            *((op.lower(), op, (3, 2, 21), [(1, gates * 37, 21), (1, gates * 37, 37)], 1, 0, {"hidden_size": 37})
+              for op, gates in (("LSTM", 4), ("GRU", 3), ("RNN", 1))),
+            ("channels", "Conv", (2, 37, 6, 5), [(37, 1, 3, 3)], 0, 0, {"group": 37, "pads": [1, 1, 1, 1], "strides": [1, 2]}),
+            ("pairs", "Conv", (1, 18, 6, 5), [(36, 2, 3, 3)], 0, 0, {"group": 9, "pads": [1, 1, 0, 0]}),
+            ("inputs", "Conv", (1, 18, 6, 5), [(20, 18, 2, 3)], 1, 0, {}), ("rows", "MatMul", (3, 40), [(40, 33)], 0, 0, {}),
+            ("groups", "Conv", (1, 36, 4, 5), [(34, 18, 2, 1)], 1, 0, {"group": 2}),
+            ("blocks", "Conv", (1, 20, 5, 5), [(17, 20, 3, 3)], 1, 8, {}), ("phases", "ConvTranspose", (1, 36, 3, 2), [(36, 18, 3, 3)], 0, 16, {"strides": [2, 2]}),
+            ("columns", "MatMul", (2, 24), [(24, 64)], 1, 32, {}), ("rest", "Add", (24, 50), [(24, 50)], 1, 16, {})):
         x, held, nodes = normal(*x), {}, []
         for i, shape in enumerate(shapes):
-            held |= {f"w{i}": codes("int8", *shape), f"s{i}": scales(shape[axis]), f"z{i}": zeros("int8", shape[axis])}
-            nodes.append(helper.make_node("DequantizeLinear", [f"w{i}", f"s{i}", f"z{i}"], [f"v{i}"], axis=axis))
+            many = [-(-n // block) if k == axis else n for k, n in enumerate(shape)] if block else [shape[axis]]
+            held |= {f"w{i}": codes("int8", *shape), f"s{i}": scales(*many), f"z{i}": zeros("int8", *many)}
+            nodes.append(helper.make_node("DequantizeLinear", [f"w{i}", f"s{i}", f"z{i}"], [f"v{i}"], axis=axis, block_size=block))
         nodes.append(helper.make_node(op, ["x", *(f"v{i}" for i in range(len(shapes)))], ["y"], **attrs))
         graph = helper.make_graph(nodes, name, [helper.make_tensor_value_info("x", 1, x.shape)], [helper.make_tensor_value_info("y", 1, None)],
                                   [numpy_helper.from_array(t, n) for n, t in held.items()])
