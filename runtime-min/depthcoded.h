@@ -6,8 +6,8 @@
 #include "codes.h"
 
 /* As conv_depthwise, and w, scale, zero as for dense_coded (coded.h), with a k for each tap and input of a group.
- * columns: channels that are expanded at a time, a multiple of 16. Scratch: for each of them and 16 more a float for each
- * k; an int for each of them, unless cout and cin are 1. */
+ * columns: channels that are expanded at a time, a multiple of 16, and, if not all, of cout. Scratch: for each of them
+ * and 16 more a float for each k; an int for each of them, unless cout and cin are 1. */
 #define DEPTHCODED_SIZES(X, V)                                                                                         \
     X(idx, n) V(idx, in, 3) V(idx, out, 3) X(idx, cin) X(idx, cout) X(idx, channels) V(idx, kernel, 3)                 \
     V(idx, stride, 3) V(idx, dilation, 3) V(idx, pad, 3) X(idx, x_pitch) X(idx, y_pitch) X(f32, lo) X(f32, hi)

@@ -501,8 +501,9 @@ static void bind_depthwise(Node *n, Conv c)
         enum { FEW = 512, MANY = 2048 }; /* floats that are expanded at a time */
         const int64_t k = w->kernel[0] * w->kernel[1] * w->kernel[2] * c.cin,
                       room = opt()->target->vector > 4 ? MANY : FEW;
-        const int64_t most = (channels + TILE_PANEL - 1) / TILE_PANEL, fit = room / k / TILE_PANEL;
-        const int64_t columns = (fit < 1 ? 1 : fit < most ? fit : most) * TILE_PANEL;
+        const int64_t groups = c.cout / gcd(c.cout, TILE_PANEL) * TILE_PANEL, fit = room / k / groups;
+        const int64_t most = (channels + TILE_PANEL - 1) / TILE_PANEL * TILE_PANEL, some = (fit ? fit : 1) * groups;
+        const int64_t columns = some < most ? some : most;
         BIND_ARGS(n, conv_depthwise_coded, F32, NO_TYPE,
                   ARGS(in(n, 0), in(n, 1), in(n, 2), in(n, 3), in(n, 4), out(n, 0)), DEPTHWISE, .columns = D(columns),
                   CODED_FIELDS(coded));
