@@ -352,7 +352,8 @@ def add_stored(c):
             ("threes", "Conv", (1, 100, 4, 4), [(300, 1, 3, 3)], 0, 0, {"group": 100}),
             ("inputs", "Conv", (1, 18, 6, 5), [(20, 18, 2, 3)], 1, 0, {}), ("rows", "MatMul", (3, 40), [(40, 33)], 0, 0, {}),
             ("groups", "Conv", (1, 36, 4, 5), [(34, 18, 2, 1)], 1, 0, {"group": 2}),
-            ("blocks", "Conv", (1, 20, 5, 5), [(17, 20, 3, 3)], 1, 8, {}), ("phases", "ConvTranspose", (1, 36, 3, 2), [(36, 18, 3, 3)], 0, 16, {"strides": [2, 2]}),
+            ("blocks", "Conv", (1, 20, 5, 5), [(17, 20, 3, 3)], 1, 8, {}),
+            ("phases", "ConvTranspose", (1, 36, 3, 2), [(36, 18, 3, 3)], 0, 16, {"strides": [2, 2]}),
             ("columns", "MatMul", (2, 24), [(24, 64)], 1, 32, {}), ("rest", "Add", (24, 50), [(24, 50)], 1, 16, {})):
         x, held, nodes = normal(*x), {}, []
         for i, shape in enumerate(shapes):
