@@ -75,7 +75,7 @@ TILE void depthwise_vector(const int KW, const int S, const int edge, const int 
         c[(j - k) / S] = vec_fma(a, w##k, c[(j - k) / S]);
 #define DEPTHWISE_X(j)                                                                                                 \
     if (j < (DEPTHWISE_ROWS - 1) * S + KW && (!edge || (j >= t->lead && j < t->end))) {                                \
-        a = DEPTHWISE_LOAD(xl + (shift + j * t->x_pitch));                                                     \
+        a = DEPTHWISE_LOAD(xl + (shift + j * t->x_pitch));                                                             \
         DEPTHWISE_TAP(j, 0)                                                                                            \
         DEPTHWISE_TAP(j, 1)                                                                                            \
         DEPTHWISE_TAP(j, 2)                                                                                            \
@@ -103,7 +103,7 @@ TILE void depthwise_vector(const int KW, const int S, const int edge, const int 
     vec a;
 #define DEPTHWISE_X(r)                                                                                                 \
     if (!edge || r < t->rows) {                                                                                        \
-        a = vec_min(high, vec_max(low, c[r]));                                                               \
+        a = vec_min(high, vec_max(low, c[r]));                                                                         \
         if (part)                                                                                                      \
             vec_store_some(y + r * t->y_pitch, a, n);                                                                  \
         else                                                                                                           \

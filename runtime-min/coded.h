@@ -37,7 +37,7 @@ typedef void coded_dots_fn(vec *c, const f32 *x, const struct coded *w, idx pane
         const storage *const w1 = w + (panel + rt_min(CODED_PANEL(1), last)) * t->rows * TILE_PANEL + CODED_LANE(1);   \
         const storage *const w2 = w + (panel + rt_min(CODED_PANEL(2), last)) * t->rows * TILE_PANEL + CODED_LANE(2);   \
         const storage *const w3 = w + (panel + rt_min(CODED_PANEL(3), last)) * t->rows * TILE_PANEL + CODED_LANE(3);   \
-        idx scales[4], zeros[4];                                               \
+        idx scales[4], zeros[4];                                                                                       \
         const idx scale_step = t->scales < CODED_SPAN ? TILE_PANEL : 1;                                                \
         const idx zero_step = t->zeros < CODED_SPAN ? TILE_PANEL : 1;                                                  \
         for (idx q = 0; q * TILE_PANEL < 4 * RT_VEC; q++) {                                                            \

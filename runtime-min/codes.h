@@ -7,7 +7,7 @@
 
 /* Of kernels that read panels of codes, `coded` for CODED_OF; described in coded.h. */
 #define CODED_PARAMS(X)                                                                                                \
-    X(int, kind) X(int, scales) X(int, zeros) X(idx, rows) X(idx, block) X(idx, blocks) X(idx, period) X(idx, span)        \
+    X(int, kind) X(int, scales) X(int, zeros) X(idx, rows) X(idx, block) X(idx, blocks) X(idx, period) X(idx, span)    \
     X(idx, own) X(idx, width) X(idx, gates) X(f32, scale_all) X(f32, zero_all)
 
 /* Copies parameters of p to q, which has them, too; not as bytes: plain C may keep other fields of each. */
@@ -117,7 +117,8 @@ struct coded {
 };
 
 #define CODED_OF(p, w, scale, zero)                                                                                    \
-    {w, scale, zero, (p).rows, (p).block, (p).blocks, (p).period, (p).span, (p).own, (p).width, (p).gates, (p).scales, (p).zeros, (p).scale_all, (p).zero_all}
+    {w, scale, zero, (p).rows, (p).block, (p).blocks, (p).period, (p).span, (p).own, (p).width, (p).gates,             \
+     (p).scales, (p).zeros, (p).scale_all, (p).zero_all}
 
 /* The first column of a panel; *pitch: the number of its columns. */
 RT_INLINE idx coded_column(const struct coded *c, idx panel, idx *pitch)
@@ -182,7 +183,7 @@ typedef void coded_fn(f32 *restrict to, const struct coded *c, idx panel, idx k,
             CODED_ROW(kind, 3 % each, p, zero, factor)                                                                 \
         }                                                                                                              \
     }                                                                                                                  \
-    /* The i-th of all codes, 16 times. */                                                                            \
+    /* The i-th of all codes, 16 times. */                                                                             \
     SHARED void coded_splat_##kind(f32 *restrict to, const void *codes, idx i)                                         \
     {                                                                                                                  \
         storage same[TILE_PANEL];                                                                                      \
@@ -215,7 +216,7 @@ typedef void coded_fn(f32 *restrict to, const struct coded *c, idx panel, idx k,
             b = b + 1 < c->blocks ? b + 1 : 0;                                                                         \
             while (k < stop)                                                                                           \
                 if (k % each == 0 && k + each <= stop) {                                                               \
-                    const storage *const p = w + k / each * pitch;                                                \
+                    const storage *const p = w + k / each * pitch;                                                     \
                     CODED_ROW(kind, 0, p, zero, factor)                                                                \
                     if (each > 1) {                                                                                    \
                         CODED_ROW(kind, 1 % each, p, zero, factor)                                                     \
@@ -226,7 +227,7 @@ typedef void coded_fn(f32 *restrict to, const struct coded *c, idx panel, idx k,
                     }                                                                                                  \
                     k += each;                                                                                         \
                 } else {                                                                                               \
-                    coded_one_##kind(to, w + k / each * pitch, k % each, zero, factor);                           \
+                    coded_one_##kind(to, w + k / each * pitch, k % each, zero, factor);                                \
                     to += TILE_PANEL;                                                                                  \
                     k++;                                                                                               \
                 }                                                                                                      \

@@ -384,8 +384,8 @@ static void bind_padded(Node *n, const Conv *c, Dim bytes)
 }
 
 #define CONV_FIELDS(c)                                                                                                 \
-    .n = (c).x.n, .group = D((c).group), .cin = D((c).cin), .cout = D((c).cout), .in = DIMS3((c).x.size),               \
-    .out = DIMS3((c).w.out), .kernel = THREE((c).w.kernel), .stride = THREE((c).w.stride),                              \
+    .n = (c).x.n, .group = D((c).group), .cin = D((c).cin), .cout = D((c).cout), .in = DIMS3((c).x.size),              \
+    .out = DIMS3((c).w.out), .kernel = THREE((c).w.kernel), .stride = THREE((c).w.stride),                             \
     .dilation = THREE((c).w.dilation), .pad = DIMS3((c).w.pad)
 
 /* ---- weights as codes -------------------------------------------------------------------------------------------- */
@@ -495,7 +495,7 @@ static void bind_depthwise(Node *n, Conv c)
     Coded coded;
 #define DEPTHWISE                                                                                                      \
     .n = c.x.n, .in = DIMS3(c.x.size), .out = DIMS3(w->out), .cin = D(c.cin), .cout = D(c.cout), .channels = D(channels), \
-    .kernel = THREE(w->kernel), .stride = THREE(w->stride), .dilation = THREE(w->dilation), .pad = DIMS3(w->pad), \
+    .kernel = THREE(w->kernel), .stride = THREE(w->stride), .dilation = THREE(w->dilation), .pad = DIMS3(w->pad),      \
     .x_pitch = D(c.group * c.cin), .y_pitch = D(channels), .lo = -__builtin_inf(), .hi = __builtin_inf()
     if (coded_read(n, &coded)) {
         enum { FEW = 512, MANY = 2048 }; /* floats that are expanded at a time */
@@ -670,11 +670,11 @@ static void causal_conv_bind(Node *n)
          .silu = D(!attr_is(n, "activation", "none")));
 }
 
-#define CONV_ATTRIBUTES \
+#define CONV_ATTRIBUTES                                                                                                \
     "auto_pad:string=NOTSET dilations:ints? group:int=1 kernel_shape:ints? pads:ints? strides:ints?"
 #define CONV(name, more, ...)                                                                                          \
     {name, 22, "x:T w:T b?:T -> y:T", "T=FB",                                                                          \
-     CONV_ATTRIBUTES more,                                                                                              \
+     CONV_ATTRIBUTES more,                                                                                             \
      __VA_ARGS__, .compatible = "11 T=F; 1 T=F"}
 
 /* The same of weights that stay as they are stored. */

@@ -391,8 +391,8 @@ bool pack_coded_panels(Node *n, Value *v, const Panels *p, Coded *c)
 
 /* ---- attributes -------------------------------------------------------------------------------------------------- */
 
-#define KEPT(X)                                                                                                \
-    X(int, kind) X(int, scales) X(int, zeros) X(int, rows) X(int, block) X(int, blocks) X(int, period) \
+#define KEPT(X)                                                                                                        \
+    X(int, kind) X(int, scales) X(int, zeros) X(int, rows) X(int, block) X(int, blocks) X(int, period)                 \
     X(int, span) X(int, own) X(int, width) X(int, gates) X(float, scale_all) X(float, zero_all)
 
 void coded_keep(Node *n, const Coded *c)
