@@ -59,7 +59,7 @@ static int64_t block_of(const Pack *q, const Value *v, int64_t block, int64_t pe
     for (int64_t i = 0; is_per_block(v) && i < columns_of(q->p) && block != 1; i++) {
         column_of(q, v, i, a);
         for (int64_t k = 1; k < q->k; k++)
-            if (k % period && a[k].u != a[k - 1].u)
+            if (a[k].u != a[k - 1].u && k % period)
                 block = gcd(block, k % period);
     }
     big_free(a);
@@ -319,19 +319,20 @@ static Tensor *packed_reals(const Pack *q, const Value *v, const Coded *c, Type 
 /* The numbers of v's blocks once for each span of panels, as codes or as floats. */
 static Tensor *packed_spans(const Pack *q, const Value *v, const Coded *c, int64_t kind)
 {
-    const int64_t numbers = (c->own + c->span - 1) / c->span * c->blocks, each = kind == CODED_SPAN ? 1 : q->each;
+    const int64_t spans = (c->own + c->span - 1) / c->span, each = kind == CODED_SPAN ? 1 : q->each;
     const Type type = kind == CODED_SPAN ? F32 : q->bits == 16 ? U16 : U8;
-    Tensor *t = tensor_new(type, 1, (int64_t[]){(numbers + each - 1) / each});
+    Tensor *t = tensor_new(type, 1, (int64_t[]){(spans * c->blocks + each - 1) / each});
+    void *const to = (void *)(uintptr_t)t->data;
     Lane *a = big_alloc((size_t)q->k * sizeof *a);
-    for (int64_t at = 0, count; at < numbers; at++) {
-        column_of(q, v, column_at(q->p, at / c->blocks * c->span, &count), a);
-        Lane *const x = a + k_of(c, at % c->blocks);
-        if (kind == CODED_SPAN_SAME)
-            put_code(q, (unsigned char *)(uintptr_t)t->data, at / each, (int)(at % each), v->type, *x);
-        else {
-            as_floats(v->type, 1, x);
-            elements_store(F32, (void *)(uintptr_t)t->data, at, 1, 1, x);
-        }
+    for (int64_t i = 0, count; i < spans; i++) {
+        column_of(q, v, column_at(q->p, i * c->span, &count), a);
+        if (kind == CODED_SPAN)
+            as_floats(v->type, q->k, a);
+        for (int64_t b = 0, at = i * c->blocks; b < c->blocks; b++, at++)
+            if (kind == CODED_SPAN)
+                elements_store(F32, to, at, 1, 1, &a[k_of(c, b)]);
+            else
+                put_code(q, to, at / each, (int)(at % each), v->type, a[k_of(c, b)]);
     }
     big_free(a);
     return t;

@@ -386,8 +386,20 @@ def arenas():
                     check(sizes[0] <= sizes[1] + most + 256, f"{op}, {kind}, {target}: arena of {sizes[0]} bytes, with --expand-weights {sizes[1]}")
 
 
+def many_scales():
+    """A scale for every input and 16 outputs: packing them takes no minutes."""
+    m = Model(11)
+    readers.add(m, ("MatMul", [("x", (1, 8192)), ("w", (8192, 512))], {}), T.INT8, {"axis": 1, "block": 16})
+    with tempfile.TemporaryDirectory() as folder:
+        m.save(f"{folder}/m.onnx")
+        p = subprocess.run(["timeout", "60", BUILD / "onnxcc", f"{folder}/m.onnx", "-o", f"{folder}/m.c", "--report"], capture_output=True, text=True)
+    size = int(re.search(r"(\d+) B of weights|$", p.stdout)[1] or 1 << 40)
+    check(size <= 1.02 * m.stored, f"a scale for every input: status {p.returncode}, {size} bytes of {m.stored:.0f}")
+
+
 def main():
     whole_decoder()
+    many_scales()
     arenas()
     each_call()
     for make in products, transposed, nbits, convolutions, tables, factors, moves, zero_points:
