@@ -1,6 +1,7 @@
 """Searches of com.microsoft, which generate text, compared with ONNX Runtime: small decoders with random weights, of GPT-2's form,
 and of T5's and whisper's with their encoders."""
 
+import itertools
 import zlib
 
 import numpy as np
@@ -190,8 +191,10 @@ def search(c):
 def add(c, name, op, inputs, attrs, outputs=("sequences",), consts=(), sizes=None, outside=False):
     """Writes a test of one search. consts: inputs that are initializers; sizes: an input's run-time sizes; outside: the decoder's weights
     are the model's. Without eos_token_id: the first with which a text ends early, but not all, since what follows is undefined then."""
-    ends = [attrs["eos_token_id"]] if "eos_token_id" in attrs else range(1, WORDS)
-    assert any(write(c, name, op, inputs, {**attrs, "eos_token_id": end}, outputs, consts, sizes, outside, len(ends) == 1) for end in ends), name
+    given = "eos_token_id" in attrs
+    ends = [(attrs["eos_token_id"], attrs["pad_token_id"])] if given else itertools.product(range(1, WORDS), (attrs["pad_token_id"], 11, 10, 9, 8))
+    assert any(write(c, name, op, inputs, {**attrs, "eos_token_id": end, "pad_token_id": pad}, outputs, consts, sizes, outside, given)
+               for end, pad in ends), name
 
 
 def write(c, name, op, inputs, attrs, outputs, consts, sizes, outside, anyway):
@@ -221,7 +224,7 @@ def write(c, name, op, inputs, attrs, outputs, consts, sizes, outside, anyway):
     run = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     expected = run.run(None, given)
     is_pad = expected[0] == attrs["pad_token_id"]
-    ended = is_pad[..., -1] if "Beam" in op else is_pad[:, inputs["input_ids"].shape[1]:].any(1)  # what follows the end of all texts may be any token
+    ended = is_pad[..., -1] if "Beam" in op else is_pad[:, inputs["input_ids"].shape[1]:].any(1)
     if not anyway and (not ended.any() or (ended.all() and "Beam" not in op)):
         return False
     assert len(expected) < 3 or expected[2].any(axis=(1, 2, 3)).all(), name
