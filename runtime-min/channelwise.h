@@ -9,10 +9,11 @@
  * channels of y and of x in a group: cin is 1, or at most cout, which then is a power of two.
  * w_tap, w_in, w_channel: strides of w (0, 0, 0: one value for all).
  * Scratch: an int per channel, rounded up to 16 of them; none if cout and cin are 1. */
+#define DEPTHWISE_SIZES(X, V)                                                                                          \
+    X(idx, n) V(idx, in, 3) V(idx, out, 3) X(idx, cin) X(idx, cout) X(idx, channels) V(idx, kernel, 3)                 \
+    V(idx, stride, 3) V(idx, dilation, 3) V(idx, pad, 3) X(idx, x_pitch) X(idx, y_pitch)
 #define conv_depthwise_PARAMS(X, V)                                                                                    \
-    X(idx, n) V(idx, in, 3) V(idx, out, 3) X(idx, cin) X(idx, cout) X(idx, channels) V(idx, kernel, 3) V(idx, stride, 3)\
-    V(idx, dilation, 3) V(idx, pad, 3) X(idx, x_pitch) X(idx, y_pitch) X(idx, w_tap) X(idx, w_in) X(idx, w_channel)    \
-    X(f32, lo) X(f32, hi)
+    DEPTHWISE_SIZES(X, V) X(idx, w_tap) X(idx, w_in) X(idx, w_channel) X(f32, lo) X(f32, hi)
 PARAMS(conv_depthwise)
 
 #ifdef ONNXCC_PLAIN

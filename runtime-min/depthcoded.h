@@ -8,10 +8,8 @@
 /* As conv_depthwise, and w, scale, zero as for dense_coded (coded.h), with a k for each tap and input of a group.
  * columns: channels that are expanded at a time, a multiple of 16, and, if not all, of cout. Scratch: for each of them
  * and 16 more a float for each k; an int for each of them, unless cout and cin are 1. */
-#define DEPTHCODED_SIZES(X, V)                                                                                         \
-    X(idx, n) V(idx, in, 3) V(idx, out, 3) X(idx, cin) X(idx, cout) X(idx, channels) V(idx, kernel, 3)                 \
-    V(idx, stride, 3) V(idx, dilation, 3) V(idx, pad, 3) X(idx, x_pitch) X(idx, y_pitch) X(f32, lo) X(f32, hi)
-#define conv_depthwise_coded_PARAMS(X, V) DEPTHCODED_SIZES(X, V) X(idx, columns) CODED_PARAMS(X)
+#define conv_depthwise_coded_PARAMS(X, V)                                                                              \
+    DEPTHWISE_SIZES(X, V) X(f32, lo) X(f32, hi) X(idx, columns) CODED_PARAMS(X)
 PARAMS(conv_depthwise_coded)
 
 SHARED void depthcoded_run(const f32 *x, const f32 *b, f32 *y, f32 *scratch, CODED_REF expand, const struct coded *w,
@@ -52,7 +50,9 @@ DEPTHCODED_KERNEL void DEPTHCODED_FN(conv_depthwise_coded)(const f32 *x, const v
                                                            struct conv_depthwise_coded p)
 {
     struct conv_depthwise q = {0};
-    DEPTHCODED_SIZES(CODED_COPY, CODED_COPY_ARRAY)
+    DEPTHWISE_SIZES(CODED_COPY, CODED_COPY_ARRAY)
+    q.lo = p.lo;
+    q.hi = p.hi;
     q.w_tap = p.cin * p.columns;
     q.w_in = p.columns;
     q.w_channel = 1;

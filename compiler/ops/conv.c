@@ -398,11 +398,11 @@ typedef struct Part {
 /* kernel: the longest one; sum: values of k in one sum, of which a part is no more. */
 static Part coded_part(const Conv *c, const int64_t *kernel, int64_t sum)
 {
-    enum { FEW = 512, MANY = 2048, MOST = 16384 }; /* floats; the wider the vectors, the dearer small parts */
+    enum { MOST = 16384 }; /* floats; the wider the vectors, the dearer small parts */
     const int64_t vector = opt()->target->vector, panels = (c->cout + TILE_PANEL - 1) / TILE_PANEL * TILE_PANEL;
     const int64_t widest = vector >= 64 ? 64 : TILE_PANEL, k = kernel[0] * kernel[1] * kernel[2] * c->cin;
     const int64_t columns = panels < widest ? panels : widest;
-    const int64_t upper = (vector >= 32 ? MOST : vector > 4 ? MANY : FEW) / columns;
+    const int64_t upper = (vector >= 32 ? MOST : coded_room()) / columns;
     const int64_t room = upper < sum ? upper : sum;
     int64_t length = c->cin;
     Part p = {.columns = columns, .inputs = length < room ? length : room};
@@ -498,10 +498,8 @@ static void bind_depthwise(Node *n, Conv c)
     .kernel = THREE(w->kernel), .stride = THREE(w->stride), .dilation = THREE(w->dilation), .pad = DIMS3(w->pad),      \
     .x_pitch = D(c.group * c.cin), .y_pitch = D(channels), .lo = -__builtin_inf(), .hi = __builtin_inf()
     if (coded_read(n, &coded)) {
-        enum { FEW = 512, MANY = 2048 }; /* floats that are expanded at a time */
-        const int64_t k = w->kernel[0] * w->kernel[1] * w->kernel[2] * c.cin,
-                      room = opt()->target->vector > 4 ? MANY : FEW;
-        const int64_t groups = c.cout / gcd(c.cout, TILE_PANEL) * TILE_PANEL, fit = room / k / groups;
+        const int64_t k = w->kernel[0] * w->kernel[1] * w->kernel[2] * c.cin;
+        const int64_t groups = c.cout / gcd(c.cout, TILE_PANEL) * TILE_PANEL, fit = coded_room() / k / groups;
         const int64_t most = (channels + TILE_PANEL - 1) / TILE_PANEL * TILE_PANEL, some = (fit ? fit : 1) * groups;
         const int64_t columns = some < most ? some : most;
         BIND_ARGS(n, conv_depthwise_coded, F32, NO_TYPE,

@@ -1,5 +1,6 @@
 /* panels.c - constant weights that stay as the model stores them, packed in the order in which the float weights would
  * be: codes, and scales and zero points, once where several columns or groups have the same. */
+#include "base/options.h"
 #include "ir/exec.h"
 #include "ir/provenance.h"
 #include "ir/remark.h"
@@ -388,6 +389,12 @@ bool pack_coded_panels(Node *n, Value *v, const Panels *p, Coded *c)
     c->zero = packed_numbers(n, &q, q.l.zero, c, &zero);
     c->w->name = v->name;
     return true;
+}
+
+int64_t coded_room(void)
+{
+    enum { FEW = 512, MANY = 2048 };
+    return opt()->target->vector > 4 ? MANY : FEW;
 }
 
 /* ---- attributes -------------------------------------------------------------------------------------------------- */

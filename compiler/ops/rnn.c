@@ -2,7 +2,6 @@
  * product for all steps; an internal operator does the recurrence, for AttnLSTM one step at a time. */
 #include <strings.h>
 
-#include "base/options.h"
 #include "gradient/gradient.h"
 #include "ir/call.h"
 #include "microsoft_attention.h"
@@ -528,9 +527,8 @@ static void steps_bind(Node *n)
     attr_floats(n, "alpha", &al);
     attr_floats(n, "beta", &be);
     Dim width = D(attr_int(n, "hidden")), elements = dim_mul(batch, width);
-    Dim scratch = D(0);              /* besides the states */
-    enum { FEW = 512, MANY = 2048 }; /* numbers that are expanded at a time */
-    const int64_t room = opt()->target->vector > 4 ? MANY : FEW;
+    Dim scratch = D(0); /* besides the states */
+    const int64_t room = coded_room();
     Coded c;
     const bool coded = coded_read(n, &c);
     if (coded)

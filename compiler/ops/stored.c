@@ -258,22 +258,49 @@ bool may_be_coded(Node *n, Value *v, Affine *l)
             declines(REWRITE_STORED, n, "%s is not codes, less a zero point and times a scale", remark_value(v)));
 }
 
-/* ---- blocks of an axis -------------------------------------------------------------------------------------------------- */
+/* ---- blocks of an axis ------------------------------------------------------------------------------------------- */
 
-void add_borders(const Value *v, int k, Borders *c)
+/* Where numbers change along an axis: at `first`, and at a multiple of `every` before or after it; 0: nowhere else. */
+typedef struct Borders {
+    int64_t first, every;
+} Borders;
+
+/* Are n elements of v from a on the same as those from b on? */
+static bool are_same(const Value *v, int64_t a, int64_t b, int64_t n)
 {
-    const int64_t size = dim_value(v->shape->dim[k]);
-    const size_t inner =
-        (size_t)dim_value(shape_product(*v->shape, k + 1, v->shape->rank)) * (size_t)type_bits(v->type) / 8;
-    const int64_t outer = dim_value(shape_product(*v->shape, 0, k));
-    const unsigned char *at = tensor_data(v->data);
-    for (int64_t o = 0; o < outer && c->every != 1; o++, at += (size_t)size * inner)
-        for (int64_t i = 1; i < size && c->every != 1; i++) {
-            if (!memcmp(at + (size_t)i * inner, at + (size_t)(i - 1) * inner, inner))
+    const unsigned char *const bytes = tensor_data(v->data);
+    const size_t bits = (size_t)type_bits(v->type);
+    Lane x, y;
+    if (bits % 8 == 0)
+        return !memcmp(bytes + (size_t)a * bits / 8, bytes + (size_t)b * bits / 8, (size_t)n * bits / 8);
+    for (int64_t i = 0; i < n; i++) {
+        elements_load(v->type, bytes, a + i, 1, 1, &x);
+        elements_load(v->type, bytes, b + i, 1, 1, &y);
+        if (x.u != y.u)
+            return false;
+    }
+    return true;
+}
+
+static void add_borders(const Value *v, int axis, Borders *to)
+{
+    const int64_t size = dim_value(v->shape->dim[axis]), outer = dim_value(shape_product(*v->shape, 0, axis));
+    const int64_t inner = dim_value(shape_product(*v->shape, axis + 1, v->shape->rank));
+    for (int64_t o = 0; o < outer && to->every != 1; o++)
+        for (int64_t i = 1; i < size && to->every != 1; i++) {
+            const int64_t at = (o * size + i) * inner;
+            if (are_same(v, at, at - inner, inner))
                 continue;
-            c->first = c->first ? c->first : i;
-            c->every = gcd(c->every, i > c->first ? i - c->first : c->first - i);
+            to->first = to->first ? to->first : i;
+            to->every = gcd(to->every, i > to->first ? i - to->first : to->first - i);
         }
+}
+
+int64_t block_along(const Value *v, int axis)
+{
+    Borders b = {0};
+    add_borders(v, axis, &b);
+    return gcd(gcd(b.first, b.every), dim_value(v->shape->dim[axis]));
 }
 
 bool has_rest(const Affine *l, int *axis, int64_t *at)
@@ -284,7 +311,7 @@ bool has_rest(const Affine *l, int *axis, int64_t *at)
         Borders c = {0};
         for (int i = 0; i < 2; i++) {
             const int own = part[i] ? *axis - (l->x->shape->rank - part[i]->shape->rank) : -1;
-            if (own >= 0 && !is_one(part[i]) && type_bits(part[i]->type) >= 8)
+            if (own >= 0 && !is_one(part[i]))
                 add_borders(part[i], own, &c);
         }
         const int64_t block = c.every ? c.every : c.first, head = block ? c.first % block : 0;
@@ -306,20 +333,6 @@ Value *part_along(Node *n, Value *v, int axis, int64_t from, int64_t to)
 }
 
 /* ---- rows of a table that are expanded after they are gathered --------------------------------------------------- */
-
-/* The largest divisor of `block` such that v is constant in each block of its rows. */
-static int64_t block_in_rows(const Value *v, int64_t row, int64_t block)
-{
-    Lane *a = big_alloc((size_t)row * sizeof *a);
-    for (int64_t at = 0, n = tensor_count(v->data); at < n && block != 1; at += row) {
-        elements_load(v->type, tensor_data(v->data), at, 1, row, a);
-        for (int64_t k = 1; k < row; k++)
-            if (a[k].u != a[k - 1].u)
-                block = gcd(block, k);
-    }
-    big_free(a);
-    return block;
-}
 
 /* One element of each block of v, whose shape is `split` but for the last axis, the elements of a block. */
 static Value *one_of_blocks(Node *n, const Value *v, Shape split, int64_t block)
@@ -403,7 +416,7 @@ static int64_t table_block(const Affine *l)
     bool whole = false;
     for (int i = 0; i < 2; i++)
         if (is_per_block(part[i]) && shape_identical(*part[i]->shape, *x)) {
-            block = block_in_rows(part[i], row, block);
+            block = gcd(block, block_along(part[i], x->rank - 1));
             whole = true;
         }
     for (int i = 0; i < 2; i++)

@@ -44,11 +44,7 @@ bool find_code_range(const Value *v, int64_t *low, int64_t *high);
 /* Packs v's elements as panels of codes. False: they are no codes of fewer bits, dequantised or cast, or panels of
  * codes would not be much smaller than those of floats. */
 bool pack_coded_panels(Node *n, Value *v, const Panels *p, Coded *c);
-/* Where numbers change along an axis: at `first`, and at a multiple of `every` before or after it; 0: nowhere else. */
-typedef struct Borders {
-    int64_t first, every;
-} Borders;
-void add_borders(const Value *v, int axis, Borders *to);
+int64_t block_along(const Value *v, int axis); /* the length of equal numbers along an axis, which divides it */
 /* Do blocks of scale or zero point along an axis end in a shorter one, at `at`? */
 bool has_rest(const Affine *l, int *axis, int64_t *at);
 Value *part_along(Node *n, Value *v, int axis, int64_t from, int64_t to); /* a slice */
@@ -56,6 +52,7 @@ Value *part_along(Node *n, Value *v, int axis, int64_t from, int64_t to); /* a s
 bool stays_expanded(const Node *n, const Value *v, const char *why);
 /* Op.simplify of Gather: its rows of constant codes are expanded after they are gathered. */
 bool gather_stored(Node *n);
+int64_t coded_room(void); /* floats that kernels expand at a time */
 /* Keeps what a kernel's parameters need as attributes of n, and reads it; false: it has no coded weights. */
 void coded_keep(Node *n, const Coded *c);
 bool coded_read(const Node *n, Coded *c);

@@ -20,14 +20,6 @@ static int64_t size_along(const Value *v, int rank, int k)
     return own < 0 ? 1 : dim_value(v->shape->dim[own]);
 }
 
-/* The length of the blocks of v's axis k, which divides it. */
-static int64_t block_along(const Value *v, int k)
-{
-    Borders c = {0};
-    add_borders(v, k, &c);
-    return gcd(gcd(c.first, c.every), dim_value(v->shape->dim[k]));
-}
-
 /* The blocks of v along the axes of x, to which it broadcasts. */
 static Blocks blocks_of(const Value *v, const Shape *x)
 {
