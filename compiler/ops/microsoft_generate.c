@@ -18,12 +18,14 @@ typedef struct Generation {
     int64_t words;                        /* in the vocabulary */
     int past, caches, states;             /* inputs before the cache; tensors of the cache; states before it */
     bool greedy, samples, whole, begins;  /* whole: the decoder reads all tokens; begins: the encoder runs it first */
-    Value *shortest, *penalty, *allowed, *first; /* inputs, or NULL */
-    Value *length_penalty, *processor, *temperature;
+    Value *shortest, *penalty, *allowed, *first;                /* inputs, or NULL */
+    Value *length_penalty, *processor, *temperature, *presence; /* presence: to be subtracted from the scores */
     Value *ids, *mask, *count; /* of the prompt: (rows, prompt); count: (rows, 1), its tokens that are no pads */
     Value **given;             /* with an encoder: the decoder's inputs, those that are the same in every turn */
     Value *parent;             /* of the last step: the row that each continues, or NULL: itself */
 } Generation;
+
+static bool is_read(const Node *n, int i) { return out(n, i) && out(n, i)->uses.n; }
 
 static bool is_called(const Value *v, const char *name) { return v->name && !strcmp(v->name->s, name); }
 
@@ -351,6 +353,7 @@ static Value *next_scores(Node *at, const Generation *s, Value *logits, Value *t
         Value *is_positive = make(at, "Greater", 2, s->temperature, make_scalar(at, F32, 0));
         y = make(at, "Div", 2, y, make(at, "Where", 3, is_positive, s->temperature, make_scalar(at, F32, 1)));
     }
+    y = s->presence ? make(at, "Sub", 2, y, s->presence) : y;
     return s->processor ? with_timestamps(at, s, y, tokens, length) : y;
 }
 
@@ -495,10 +498,22 @@ static Node *make_loop(Generation *s, Value *const *start, Value *go)
     return loop;
 }
 
+/* The probability of one token after the prompt, for each sample */
+static Value *probability(const Generation *s, Value *logits, int64_t token)
+{
+    Node *n = s->n;
+    Value *x = make(n, "Softmax", 1, with_int(make(n, "Gather", 2, logits, make_int(n, -1)), "axis", 1));
+    x = with_int(make(n, "Gather", 2, x, make_int(n, token)), "axis", 1);
+    x = make_reshape(n, x, 2, (Dim[]){s->batch, s->beams}); /* beams are still equal */
+    return with_int(make(n, "Gather", 2, x, make_int(n, 0)), "axis", 1);
+}
+
 /* The loop after the run on the prompt; *scores: those of beams from it. */
 static Node *search(Generation *s, Value *mask, Value **scores)
 {
     Value **results = s->encoder ? run_crossed(s, mask) : run_gpt(s, mask);
+    if (is_read(s->n, 4))
+        replace_out(s->n, 4, probability(s, results[0], attr_int(s->n, "no_speech_token_id")));
     Value **before = NEWS(Value *, s->states), **start = NEWS(Value *, s->states + s->caches + 1);
     start_states(s, before);
     choose(s->n, s, results, make_dims(s->n, 1, &s->prompt), before, true, start);
@@ -507,17 +522,29 @@ static Node *search(Generation *s, Value *mask, Value **scores)
     return make_loop(s, start, s->begins ? make_scalar(s->n, B8, 1) : goes_on(s->n, s, start));
 }
 
+/* As in ONNX Runtime on a CPU, token 0 of the first row takes the penalties of all. */
+static Value *presence_penalty(const Generation *s)
+{
+    Node *n = s->n;
+    Value *sum = make_cast(n, make(n, "ReduceSum", 1, in(n, 7)), F32);
+    Value *penalty = make(n, "Mul", 2, sum, make_scalar(n, F32, attr_float(n, "presence_penalty")));
+    Dim pads[] = {D(0), D(0), dim_sub(s->rows, D(1)), D(s->words - 1)};
+    return make(n, "Pad", 2, penalty, make_dims(n, 4, pads));
+}
+
 static bool read_sampling(Generation *s)
 {
     Node *n = s->n;
     const int64_t keep = attr_int(n, "min_tokens_to_keep");
-    if (out(n, 1))
-        return node_error(n, "filtered_logits is not supported");
-    if (in(n, 7) && attr_float(n, "presence_penalty") != 0) /* ONNX Runtime penalises token 0 alone, for all others */
-        return node_error(n, "presence_penalty %g is not supported", attr_float(n, "presence_penalty"));
+    if (is_read(n, 1))
+        return node_error(n, "filtered_logits is not given, as by ONNX Runtime on a CPU");
     if (keep < 0 || keep >= s->words)
         return node_error(n, "min_tokens_to_keep is %lld, of %lld tokens", (long long)keep, (long long)s->words);
-    return require_one(n, 8);
+    if (!require_one(n, 8) || !require_shape(n, 7, shape_list(2, s->batch, D(s->words))))
+        return false;
+    if (in(n, 7) && attr_float(n, "presence_penalty") != 0)
+        s->presence = presence_penalty(s);
+    return true;
 }
 
 static void greedy_expand(Node *n)
@@ -538,12 +565,22 @@ static void beam_expand(Node *n)
     const bool whisper = attr_int(n, "model_type") == WHISPER;
     Generation s = {
         .n = n, .length_penalty = in(n, 5), .processor = whisper ? in(n, 11) : NULL, .temperature = in(n, 14)};
-    if (out(n, 3) || out(n, 4) || (node_attr(n, "decoder_output_cross_qk") && attr_int(n, "decoder_output_cross_qk"))) {
-        node_error(n, "cross_qk and non_speech_probs are not supported");
+    const Attr *cross = node_attr(n, "decoder_output_cross_qk"), *silence = node_attr(n, "no_speech_token_id");
+    const bool tells_silence = is_read(n, 4);
+    if (is_read(n, 3) || (cross && cross->i)) {
+        node_error(n, "cross_qk is not given, as by ONNX Runtime on a CPU");
+        return;
+    }
+    if (tells_silence && (!silence || silence->i < 0)) {
+        node_error(n, "non_speech_probs needs a no_speech_token_id");
         return;
     }
     if (!read_search(&s, 6))
         return;
+    if (tells_silence && silence->i >= s.words) {
+        node_error(n, "no_speech_token_id is %lld, of %lld tokens", (long long)silence->i, (long long)s.words);
+        return;
+    }
     Dim given = value_dim(n->in[4], 0), many = dim_min(dim_max(given, D(1)), s.beams);
     Value *first;
     if (!require_dim(n, "num_return_sequences", given, many))
@@ -580,7 +617,7 @@ static const Op search_ops[] = {
      "attention_mask?:I presence_mask?:I seed?:I -> sequences:I filtered_logits?:T", "T=float I=int32",
      SEARCH("0") " min_tokens_to_keep:int=0 temperature:float=1 filter_value:float=-1e20 custom:int=0 "
      "presence_penalty:float=0 top_p:float=0", .expand = greedy_expand,
-     .limit = "no presence_penalty, no filtered_logits", MICROSOFT},
+     .limit = "no filtered_logits", MICROSOFT},
     {"BeamSearch", 1,
      "input_ids:F max_length:I min_length?:I num_beams:I num_return_sequences:I length_penalty?:T "
      "repetition_penalty?:T vocab_mask?:M prefix_vocab_mask?:M attention_mask?:I decoder_input_ids?:I "
@@ -594,6 +631,6 @@ static const Op search_ops[] = {
      SEARCH("2") " early_stopping:int=0 decoder_output_cross_qk:int? translate_token_id:int? no_speech_token_id:int? "
      "transcribe_token_id:int? start_of_lm_token_id:int? no_timestamps_token_id:int? "
      "beginning_timestamp_token_id:int?", .expand = beam_expand,
-     .limit = "no cross_qk, no non_speech_probs", MICROSOFT},
+     .limit = "no cross_qk", MICROSOFT},
 };
 OPS(search_ops);
