@@ -199,9 +199,11 @@ void warn_about(Warning kind, const char *path, const char *code, const char *fo
     va_end(args);
 }
 
+bool message_is_hidden(void) { return diagnostics()->state.last_hidden; }
+
 void note_help_text(const char *s)
 {
-    if (!diagnostics()->state.last_hidden)
+    if (!message_is_hidden())
         say(&(Message){SAY_HELP, "", "", persistent(s, strlen(s)), ""});
 }
 

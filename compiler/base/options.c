@@ -10,7 +10,8 @@ Name option_quoted(Name n)
     Text t = {0};
     text_put(&t, "%s", "");
     for (uint32_t i = 0; n && i < n->n; i++) {
-        text_put(&t, n->s[i] && strchr("*=<\\", n->s[i]) ? "\\" : "");
+        if (n->s[i] && strchr("*=<\\", n->s[i]))
+            text_bytes(&t, "\\", 1);
         text_bytes(&t, n->s + i, 1);
     }
     return name_bytes(t.s, t.n);

@@ -9,6 +9,17 @@
 
 enum { LONGEST_COMMENT = 200, LONGEST_IDENTIFIER = 24, LONGEST_PREFIX = 63 };
 
+/* A character as it is, or in this format. */
+static void put_char(Text *t, bool as_is, const char *format, unsigned char c)
+{
+    if (as_is)
+        text_bytes(t, &c, 1);
+    else
+        text_put(t, format, c);
+}
+
+static bool is_printable(unsigned char c) { return c >= 32 && c <= 126; }
+
 /* Escapes a star at either end, too: with a slash before or after it, it would begin or end a comment. */
 static void put_comment(Text *t, const char *s, size_t n)
 {
@@ -16,11 +27,9 @@ static void put_comment(Text *t, const char *s, size_t n)
         unsigned char c = (unsigned char)s[i];
         bool at_end = i == 0 || i + 1 == n || i + 1 == LONGEST_COMMENT;
         bool closes = (c == '/' && i && s[i - 1] == '*') || (c == '*' && (at_end || s[i - 1] == '/'));
-        text_put(t, c < 32 || c > 126 || c == '\\' || c == '?' || closes ? "\\x%02x" : "%c", c);
+        put_char(t, is_printable(c) && c != '\\' && c != '?' && !closes, "\\x%02x", c);
     }
 }
-
-static bool is_printable(unsigned char c) { return c >= 32 && c <= 126; }
 
 /* In quotes of any shell. Characters that would begin or end a comment together, or a trigraph, get quotes of their
  * own. */
@@ -29,7 +38,7 @@ static void put_quotes(Text *t, const char *s, size_t n)
     text_put(t, "'");
     for (size_t i = 0; i < n; i++) {
         const bool apart = i && strchr("*/?", s[i]) && strchr("*/?", s[i - 1]);
-        text_put(t, s[i] == '\'' ? "'\\''" : apart ? "''%c" : "%c", s[i]);
+        put_char(t, s[i] != '\'' && !apart, s[i] == '\'' ? "'\\''" : "''%c", (unsigned char)s[i]);
     }
     text_put(t, "'");
 }
@@ -51,7 +60,7 @@ static void put_shell(Text *t, const char *s, size_t n)
     text_put(t, escaped ? "$'" : "");
     for (size_t i = 0; i < n; i++) {
         const unsigned char c = (unsigned char)s[i];
-        text_put(t, escaped && (!is_printable(c) || strchr("'*?\\", c)) ? "\\x%02x" : "%c", c);
+        put_char(t, !escaped || (is_printable(c) && !strchr("'*?\\", c)), "\\x%02x", c);
     }
     text_put(t, escaped ? "'" : "");
 }
@@ -60,7 +69,7 @@ static void put_literal(Text *t, const char *s, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)s[i];
-        text_put(t, c < 32 || c > 126 || c == '\\' || c == '"' || c == '?' ? "\\%03o" : "%c", c);
+        put_char(t, is_printable(c) && c != '\\' && c != '"' && c != '?', "\\%03o", c);
     }
 }
 

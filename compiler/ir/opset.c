@@ -211,6 +211,18 @@ static const char experiment[] = "experimental: ";
 /* The start of ONNX Runtime's domains. */
 static const char microsoft[] = "com.microsoft";
 
+/* Names an operator of m's domain with a similar name. */
+static void suggest_operator(const Unresolved *m)
+{
+    int n;
+    const Op *const *schemas = ops_sorted(&n);
+    Nearest near = nearest_to(m->op->s, m->op->n);
+    for (int i = 0; i < n; i++)
+        if (!strcmp(op_domain(schemas[i]), m->domain->s) && (!i || strcmp(schemas[i]->name, schemas[i - 1]->name)))
+            nearest_try(&near, schemas[i]->name, strlen(schemas[i]->name)); /* once for all versions */
+    nearest_help(&near);
+}
+
 /* Reports why (domain, op, version) has no schema: other versions, other domains, similar names. */
 static void report_unresolved(const Unresolved *m)
 {
@@ -218,13 +230,9 @@ static void report_unresolved(const Unresolved *m)
     int n;
     const Op *const *schemas = ops_sorted(&n);
     const Op *later = NULL, *last = NULL, *ended = NULL;
-    Nearest near = nearest_to(m->op->s, m->op->n);
-    for (int i = 0; i < n; i++) {
-        if (strcmp(op_domain(schemas[i]), m->domain->s))
-            continue;
-        if (!i || strcmp(schemas[i]->name, schemas[i - 1]->name)) /* once for all versions */
-            nearest_try(&near, schemas[i]->name, strlen(schemas[i]->name));
-        if (strcmp(schemas[i]->name, m->op->s))
+    const bool has_versions = op_find(m->domain->s, m->op->s, INT64_MAX);
+    for (int i = 0; i < n && has_versions; i++) {
+        if (strcmp(op_domain(schemas[i]), m->domain->s) || strcmp(schemas[i]->name, m->op->s))
             continue;
         if (schemas[i]->since_version > m->version)
             later = later ? later : schemas[i];
@@ -251,8 +259,8 @@ static void report_unresolved(const Unresolved *m)
     if (!strncmp(m->domain->s, microsoft, strlen(microsoft)))
         note_help("ONNX Runtime wrote it: with graph_optimization_level = ORT_ENABLE_BASIC, its optimiser keeps to "
                   "ONNX's operators");
-    if (!ended && !later)
-        nearest_help(&near);
+    if (!ended && !later && !message_is_hidden())
+        suggest_operator(m);
     if (ended && last)
         note_help("the last version that has it is %d", ended->since_version - 1);
     if (ended && ended->body)
