@@ -21,7 +21,8 @@ void warn_about(Warning kind, const char *path, const char *code, const char *fo
     __attribute__((format(printf, 4, 5)));
 #define note_help(...) note_help_text(text_format(__VA_ARGS__)) /* a help: line after the last message */
 void note_help_text(const char *s);
-bool message_is_hidden(void); /* was the last message not shown, as one of many? Then help would not be, either */
+/* Was the last message not shown, as one of many? Then help would not be, either. */
+bool message_is_hidden(void);
 void stop_on_errors(void);           /* ends the session (exit 1) if any error was counted */
 void stop_on_new_errors(int before); /* ... if more than `before` were: later stages go on after the others */
 #define usage(...) usage_as("ARG-02", __VA_ARGS__)

@@ -8,7 +8,7 @@ test-emitted: setup all
 # The size of the code and the stack at every level of the C compiler; of the official tests of operators one of SIZES_EVERY, others
 # for every commit.
 TESTS += levels
-SIZES_EVERY ?= 160
+SIZES_EVERY ?= 220
 test-levels: setup all
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
 	@B=$(abspath $(B)) $(PYTHON) tests/emitted/levels.py $(CACHE)/suite --every $(SIZES_EVERY) --turn $(OLD_TURN) $(M)

@@ -21,7 +21,7 @@ test-symbolic: setup $(SUITE)/run
 
 # The tests of older onnx packages, for older versions of the operators; one of OLD_EVERY as C, others for every commit.
 TESTS += old
-OLD_EVERY ?= 10
+OLD_EVERY ?= 14
 OLD_TURN ?= $(shell git rev-list --count HEAD 2>/dev/null || echo 0)
 test-old: setup $(SUITE)/run $(SUITE)/call $(SUITE)/call-sanitized $(B)/include/onnxcc
 	@$(PYTHON) tests/suite/old.py $(CACHE)/old
@@ -31,7 +31,7 @@ test-old: setup $(SUITE)/run $(SUITE)/call $(SUITE)/call-sanitized $(B)/include/
 
 # The official tests under sanitizers with the vectors of x86-64-v3: one of V3_EVERY, others for every commit; V3_EVERY=1: all.
 TESTS += vectors
-V3_EVERY ?= 12
+V3_EVERY ?= 16
 test-vectors: setup $(SUITE)/run $(SUITE)/call $(SUITE)/call-sanitized $(B)/include/onnxcc
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
 	@mkdir -p $(SUITE)/v3 && ln -sf ../call ../call-sanitized $(SUITE)/v3
