@@ -9,13 +9,18 @@
 
 enum { LONGEST_COMMENT = 200, LONGEST_IDENTIFIER = 24, LONGEST_PREFIX = 63 };
 
-/* A character as it is, or in this format. */
-static void put_char(Text *t, bool as_is, const char *format, unsigned char c)
+/* Names may be long, and printf is slow: characters are put one by one without it. */
+static void put_char(Text *t, unsigned char c) { text_bytes(t, &c, 1); }
+
+/* c in `digits` digits of `bits` bits, after at most two other characters. */
+static void put_code(Text *t, const char *before, int digits, int bits, uint32_t c)
 {
-    if (as_is)
-        text_bytes(t, &c, 1);
-    else
-        text_put(t, format, c);
+    char s[8];
+    size_t n = strlen(before);
+    memcpy(s, before, n);
+    while (digits-- > 0)
+        s[n++] = "0123456789abcdef"[(c >> digits * bits) & ((1U << bits) - 1)];
+    text_bytes(t, s, n);
 }
 
 static bool is_printable(unsigned char c) { return c >= 32 && c <= 126; }
@@ -27,7 +32,10 @@ static void put_comment(Text *t, const char *s, size_t n)
         unsigned char c = (unsigned char)s[i];
         bool at_end = i == 0 || i + 1 == n || i + 1 == LONGEST_COMMENT;
         bool closes = (c == '/' && i && s[i - 1] == '*') || (c == '*' && (at_end || s[i - 1] == '/'));
-        put_char(t, is_printable(c) && c != '\\' && c != '?' && !closes, "\\x%02x", c);
+        if (is_printable(c) && c != '\\' && c != '?' && !closes)
+            put_char(t, c);
+        else
+            put_code(t, "\\x", 2, 4, c);
     }
 }
 
@@ -37,8 +45,11 @@ static void put_quotes(Text *t, const char *s, size_t n)
 {
     text_put(t, "'");
     for (size_t i = 0; i < n; i++) {
-        const bool apart = i && strchr("*/?", s[i]) && strchr("*/?", s[i - 1]);
-        put_char(t, s[i] != '\'' && !apart, s[i] == '\'' ? "'\\''" : "''%c", (unsigned char)s[i]);
+        if (s[i] == '\'')
+            text_bytes(t, "'\\'", 3);
+        else if (i && strchr("*/?", s[i]) && strchr("*/?", s[i - 1]))
+            text_bytes(t, "''", 2);
+        put_char(t, (unsigned char)s[i]);
     }
     text_put(t, "'");
 }
@@ -60,7 +71,10 @@ static void put_shell(Text *t, const char *s, size_t n)
     text_put(t, escaped ? "$'" : "");
     for (size_t i = 0; i < n; i++) {
         const unsigned char c = (unsigned char)s[i];
-        put_char(t, !escaped || (is_printable(c) && !strchr("'*?\\", c)), "\\x%02x", c);
+        if (!escaped || (is_printable(c) && !strchr("'*?\\", c)))
+            put_char(t, c);
+        else
+            put_code(t, "\\x", 2, 4, c);
     }
     text_put(t, escaped ? "'" : "");
 }
@@ -69,14 +83,23 @@ static void put_literal(Text *t, const char *s, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)s[i];
-        put_char(t, is_printable(c) && c != '\\' && c != '"' && c != '?', "\\%03o", c);
+        if (is_printable(c) && c != '\\' && c != '"' && c != '?')
+            put_char(t, c);
+        else
+            put_code(t, "\\", 3, 3, c);
     }
 }
 
 static void put_numbers(Text *t, const char *s, size_t n)
 {
-    for (size_t k = 0; k < n; k++)
-        text_put(t, "%s%d,", k % 20 ? "" : "\n    ", (signed char)s[k]);
+    for (size_t k = 0; k < n; k++) {
+        const int c = (signed char)s[k], size = c < 0 ? -c : c;
+        const char word[] = {(char)('0' + size / 100), (char)('0' + size / 10 % 10), (char)('0' + size % 10), ','};
+        const size_t zeros = size < 10 ? 2 : size < 100 ? 1 : 0;
+        text_bytes(t, "\n    ", k % 20 ? 0 : 5);
+        text_bytes(t, "-", c < 0);
+        text_bytes(t, word + zeros, sizeof word - zeros);
+    }
 }
 
 /* A JSON string in ASCII, which may be part of a page: without <. Bytes that are not UTF-8 become U+FFFD. */
@@ -87,10 +110,15 @@ static void put_json(Text *t, const char *s, size_t n)
         uint32_t c = 0xFFFD;
         const int k = utf8_sequence(s + i, n - i, &c);
         i += k ? (size_t)k : 1;
-        if (c >= 0x10000)
-            text_put(t, "\\u%04x\\u%04x", 0xD7C0 + (c >> 10), 0xDC00 + (c & 0x3FF));
-        else
-            text_put(t, c == '"' || c == '\\' ? "\\%c" : c < 32 || c > 126 || c == '<' ? "\\u%04x" : "%c", c);
+        if (c >= 0x10000) {
+            put_code(t, "\\u", 4, 4, 0xD7C0 + (c >> 10));
+            put_code(t, "\\u", 4, 4, 0xDC00 + (c & 0x3FF));
+        } else if (c < 32 || c > 126 || c == '<')
+            put_code(t, "\\u", 4, 4, c);
+        else {
+            text_bytes(t, "\\", c == '"' || c == '\\');
+            put_char(t, (unsigned char)c);
+        }
     }
     text_put(t, "\"");
 }

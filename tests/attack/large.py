@@ -363,8 +363,13 @@ LARGE = {
     "graphs of graphs": (lambda: field(1, 10) + field(8, field(2, 21)) + field(7, field(2, "g") + nested(100000, (6, 5, 1), field(2, "g"))),
                          [], "NOD-03"),
     "a name of 100 MB": (lambda: model([node("Neg", ["x"], ["n" * 100 * MILLION]), node("Neg", ["n" * 100 * MILLION], ["y"])]), [], ""),
+    "a node's name of 100 MB in a report": (lambda: model([field(1, body("Neg", ["x"], ["y"]) + field(3, "n" * 100 * MILLION))]),
+                                            ["--report=json"], ""),
     "an operator's name of 100 MB": (lambda: model([node("N" * 100 * MILLION, ["x"], ["y"])]), [], "OPS-05"),
     "a size's name of 100 MB": (lambda: model(chain("Abs", 1), (info("x", ["N" * 100 * MILLION]),)), [], "SHP-11"),
+    "a string of 100 MB": (lambda: field(1, 10) + field(8, field(1, "") + field(2, 21)) + field(7, graph(
+        [node("Concat", ["x", "w"], ["y"], attr("axis", 0))], (info("x", [1], STRING),), (info("y", [2], STRING),),
+        field(5, field(1, 1) + field(2, STRING) + field(8, "w") + field(6, "a" * 100 * MILLION)))), ["--report"], ""),
     "an equation of 10 MB": (lambda: model([node("Einsum", ["x"], ["y"], attr("equation", "a" * 10 * MILLION + "->a"))]), [], "?"),
     "a doc string of 200 MB": (lambda: model(chain("Abs", 1)) + field(6, b"\1" * 200 * MILLION), [], ""),
     "metadata": (lambda: model(chain("Abs", 1)) + entries(14, 500000), [], ""),
