@@ -18,6 +18,15 @@ DAY = 24 * 60 * 60
 
 
 @contextlib.contextmanager
+def locked(folder):
+    """with locked(folder): one process at a time writes the folder."""
+    os.makedirs(os.path.dirname(folder), exist_ok=True)
+    with open(f"{folder}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+@contextlib.contextmanager
 def generated(folder, sources, *versions):
     """with generated(folder, [__file__], versions of packages...) as new: if new: write the folder `new`, which becomes `folder`.
 
@@ -29,9 +38,7 @@ def generated(folder, sources, *versions):
             digest.update(f.read())
     version = ", ".join([*map(str, versions), digest.hexdigest()]) + "\n"
     whole = f"{folder}.{hashlib.sha256(version.encode()).hexdigest()[:16]}"
-    os.makedirs(os.path.dirname(folder), exist_ok=True)
-    with open(folder + ".lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(folder):
         if os.path.exists(whole):
             yield None
         else:

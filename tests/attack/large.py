@@ -2,7 +2,12 @@
 stack. Each is written in the wire format directly. LARGE: name -> (bytes, arguments, expected part of the message or "")."""
 
 
+ONE_BYTE = [bytes([v]) for v in range(128)]
+
+
 def varint(v):
+    if 0 <= v < 128:
+        return ONE_BYTE[v]
     out = b""
     v &= (1 << 64) - 1
     while v > 127:
@@ -15,6 +20,13 @@ def field(number, payload):
         return varint(number << 3) + varint(payload)
     payload = payload.encode() if isinstance(payload, str) else payload
     return varint(number << 3 | 2) + varint(len(payload)) + payload
+
+
+def numbered(n, message):
+    """n messages, each with its number of 8 digits: message(digits) makes one."""
+    mark = "#" * 8
+    parts = message(mark).split(mark.encode())
+    return b"".join((b"%08d" % i).join(parts) for i in range(n))
 
 
 FLOAT, INT64, STRING, BOOL = 1, 7, 8, 9
@@ -229,7 +241,7 @@ def sparse(dims, indices):
 
 
 def entries(number, n):
-    return b"".join(field(number, field(1, f"k{i}") + field(2, "v")) for i in range(n))
+    return numbered(n, lambda i: field(number, field(1, "k" + i) + field(2, "v")))
 
 
 def imports(domains):
@@ -286,7 +298,7 @@ LARGE = {
     "loops deep enough": (lambda: nested_loop(97), ["--dim", "m<=4"], ""),
     "graphs too deep": (lambda: nested_if(5000), [], "graphs are nested more than 100 deep"),
     "types too deep": (lambda: nested_types(5000), [], "deep"),
-    "empty initialisers": (lambda: model(chain("Abs", 1), more=b"".join(tensor(f"w{i}", [0]) for i in range(200000))), [], ""),
+    "empty initialisers": (lambda: model(chain("Abs", 1), more=numbered(200000, lambda i: tensor("w" + i, [0]))), [], ""),
     "more nodes than memory": (lambda: model(chain("Neg", 1000000)), [], "too large"),
     "doubling functions": (lambda: doubling(60), [], "functions expand to more"),
     "some doubling": (lambda: doubling(14), [], ""),
@@ -347,9 +359,9 @@ LARGE = {
     "nodes of nothing": (lambda: model([node("Abs", ["x"], ["y"])] + [field(1, b"")] * 20 * MILLION), [], "PB-12"),
     "a million nodes of nothing": (lambda: model([node("Abs", ["x"], ["y"])] + [field(1, b"")] * MILLION), [], "?"),
     "one node's million inputs": (lambda: model([field(1, field(1, "x") * MILLION + field(2, "y") + field(4, "Sum"))]), [], ""),
-    "a million initialisers": (lambda: model(chain("Abs", 1), more=b"".join(tensor(f"w{i}", [1], [1]) for i in range(MILLION))), [], "?"),
-    "a million types": (lambda: model(chain("Abs", 1), more=b"".join(field(13, info(f"u{i}", [4])) for i in range(MILLION))), [], "?"),
-    "a million inputs": (lambda: model(chain("Abs", 1), [info("x", [4])] + [info(f"x{i}", [4]) for i in range(MILLION)]), [], "too large"),
+    "a million initialisers": (lambda: model(chain("Abs", 1), more=numbered(MILLION, lambda i: tensor("w" + i, [1], [1]))), [], "?"),
+    "a million types": (lambda: model(chain("Abs", 1), more=numbered(MILLION, lambda i: field(13, info("u" + i, [4])))), [], "?"),
+    "a million inputs": (lambda: model(chain("Abs", 1), more=numbered(MILLION, lambda i: field(11, info("x" + i, [4])))), [], "too large"),
     "a hundred thousand functions": (lambda: model(chain("Abs", 1), functions=[function(f"F{i}", NEG) for i in range(100000)]), [],
                                      "FUN-24"),
     "calls of many functions": (lambda: model([node(f"F{i % 9999}", ["x"], [f"v{i}"], b"", "f") for i in range(200000)] + chain("Abs", 1),
@@ -374,7 +386,7 @@ LARGE = {
     "a doc string of 200 MB": (lambda: model(chain("Abs", 1)) + field(6, b"\1" * 200 * MILLION), [], ""),
     "metadata": (lambda: model(chain("Abs", 1)) + entries(14, 500000), [], ""),
     "metadata of a node": (lambda: model([node("Neg", ["x"], ["y"], entries(9, 500000))]), [], ""),
-    "operator sets": (lambda: model(chain("Abs", 1)) + imports(f"d{i}" for i in range(MILLION)), [], "operator sets are imported"),
+    "operator sets": (lambda: model(chain("Abs", 1)) + numbered(MILLION, lambda i: imports(["d" + i])), [], "operator sets are imported"),
     "labels": (lambda: labels(MILLION), [], ""),
     "bindings of outputs": (lambda: bound_outputs(200000), [], "TRN-10"),
 }

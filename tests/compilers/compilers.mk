@@ -4,7 +4,7 @@
 # commit; LEVELS_EVERY=1: all. T=test_softmax*: only these tests; C='gcc-O*': only these compilers.
 TESTS += compilers
 COMPILERS = $(B)/compilers
-LEVELS_EVERY ?= 30
+LEVELS_EVERY ?= 60
 test-compilers: setup $(B)/table.json $(B)/suite/run $(B)/suite/call $(B)/include/onnxcc
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
 	@$(PYTHON) tests/operators/cells.py $(CACHE)/cells $(B)/table.json

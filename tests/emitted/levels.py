@@ -9,6 +9,7 @@ function may expand to five kernels."""
 import argparse
 import concurrent.futures
 import fnmatch
+import math
 import os
 import pathlib
 import re
@@ -37,7 +38,7 @@ def emitted(model, options, name, target):
 
 
 def compiled(c, cc, level):
-    """Bytes of code, and of stack at the deepest call."""
+    """Bytes of code, and of stack at the deepest call; infinite, if nothing bounds it."""
     o = c.with_suffix(f".{level.replace(' ', '')}.o")
     compiler, *flags = *cc.split(), "-std=c99", *level.split(), "-fcallgraph-info=su", f"-I{BUILD / 'include'}"
     with kept(o, [compiler], flags, [c, c.with_suffix(".h")]) as before:
@@ -45,7 +46,8 @@ def compiled(c, cc, level):
             subprocess.run([compiler, *flags, "-c", c, "-o", o], check=True, timeout=600, env=dict(os.environ, CCACHE_DISABLE="1"))
     sizes = subprocess.run(["size", "-A", o], capture_output=True, text=True, check=True).stdout
     sections = re.findall(r"^\.text\S*\s+(\d+)", sizes, re.M)
-    return sum(map(int, sections)), max(deepest(o.with_suffix(".ci")).values())
+    calls = o.with_suffix(".ci")
+    return sum(map(int, sections)), math.inf if "(dynamic)" in calls.read_text() else max(deepest(calls).values())
 
 
 def wrong(model, options, name, target):

@@ -21,7 +21,6 @@ from cache import kept
 from checks import check, counts
 from lines import misplaced, wide
 from models import SPECIAL_BITS, TABLE
-from stack import deepest
 from targets import neighbours
 
 BUILD = pathlib.Path(os.environ["B"])
@@ -31,13 +30,12 @@ INCLUDE = f"-I{BUILD / 'include'}"
 STRICT = "-std=c99 -pedantic -Wall -Wextra -Wshadow -Wconversion -Wundef -Wvla -Werror".split()
 COMPILERS = ["gcc", "clang-14"]
 MODES = {"default": [], "library": ["-DONNXCC_LIBRARY"]}
+MODELS = [n for n in TABLE if n not in ("deep", "shallow")]  # those are for levels.py
 CROSS = {
-    "Cortex-M4": "arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16",
     "Cortex-M0": "arm-none-eabi-gcc -mcpu=cortex-m0 -mthumb",
     "RISC-V of 64 bits": "clang-14 --target=riscv64-unknown-elf -march=rv64gc -ffreestanding",
     "Windows": "clang-14 --target=x86_64-pc-windows-msvc -ffreestanding",
     "Windows, AArch64": "clang-14 --target=aarch64-pc-windows-msvc -ffreestanding",
-    "RISC-V of 32 bits": "clang-14 --target=riscv32-unknown-elf -march=rv32imac -ffreestanding",
 }
 
 
@@ -237,24 +235,8 @@ def same_numbers(name, c, single):
              f"{{ return n > 9 ? {name}_run() + !a : 0; }}\n")
 
 
-def stack(name, c):
-    """The stack of the deepest call, by the C compiler's figures, is at most the bound in the header."""
-    worst = 0
-    for mode, level in (("default", "-O0"), ("default", "-Og"), ("default", "-O2"), ("default", "-O3"), ("default", "-Os")):
-        o = c.with_suffix(f".stack{level}.o")
-        makes(f"{name}: -fcallgraph-info", o, "gcc", "-std=c99", level, *MODES[mode], "-fcallgraph-info=su", INCLUDE, "-c", c,
-              env=dict(os.environ, CCACHE_DISABLE="1"))   # ccache would not restore the second file
-        worst = max(worst, max(deepest(o.with_suffix(".ci")).values()))
-        check("(dynamic)" not in o.with_suffix(".ci").read_text(), f"{name}: stack without a bound")
-    promised = int(re.search(r"_STACK_BYTES (\d+)", c.with_suffix(".h").read_text())[1])
-    check(worst <= promised, f"{name}: {worst} bytes of stack, more than the {promised} of the header")
-    return f"{worst} of {promised}"
-
-
 def alone(name):
     c, single = emit(name), emit(name, "--single", to=f"{name}-single")
-    if name in ("deep", "shallow"):
-        return stack(name, c)
     compiles(name, c, single)
     single_file(name, single)
     symbols(name, c)
@@ -262,7 +244,6 @@ def alone(name):
     apart(name, c)
     same_bytes(name, c)
     same_numbers(name, c, single)
-    return stack(name, c)
 
 
 # ---- several models
@@ -383,7 +364,7 @@ def fields():
 
 def structs():
     """--struct gives the same bits through a struct of pointers, then sizes, in C and C++."""
-    for name in (n for n in TABLE if n not in ("deep", "shallow")):
+    for name in MODELS:
         c = emit(name, "--struct", to=f"{name}-struct")
         header, plain = c.with_suffix(".h").read_text(), (WORK / name / f"{name}.h").read_text()
         check(re.search(rf"int {name}_run\((struct {name}_io \*io|void)\);", header), f"{name}: no struct of parameters")
@@ -431,7 +412,7 @@ def own_arena():
 
 def defined(job):
     """No #if in a kernel's header uses an undefined name, whatever the types."""
-    header, cc, mode = job
+    header, (cc, mode) = job
     return succeeds(f"{header}, every type: {cc}, {mode}", cc, "-std=c99", "-E", "-Wundef", *MODES[mode], f'-DKERNELS="{header}"',
                     "-o", os.devnull, RUNTIME / "rt.c")
 
@@ -439,9 +420,8 @@ def defined(job):
 def one_unit():
     """The C of several models in one translation unit, in any order, gives the same results; with --single also for several targets.
     Without it, code for generic and for a named target in one translation unit is an error."""
-    names = [n for n in TABLE if n not in ("deep", "shallow")]
     folders = {"unit": [], "unit-single": ["--single"]}
-    files = {f: [emit(n, *options, to=f) for n in names] for f, options in folders.items()}
+    files = {f: [emit(n, *options, to=f) for n in MODELS] for f, options in folders.items()}
     for folder, options in folders.items():
         for prefix, target in ("again", "generic"), ("wide", "x86-64-v3"), ("wider", "x86-64-v4"):
             files[folder].append(WORK / folder / f"{prefix}.c")
@@ -452,14 +432,14 @@ def one_unit():
     headers = ["<stdio.h>", "<math.h>", "<string.h>", "<onnxcc/rt.h>"]
     together = {"files": plain, "single": generic, "backwards": [*generic[::-1]], "mixed": generic[::2] + plain[1::2],
                 "between": [plain[0], generic[1], *plain[2:]], "targets": [wide, *generic, wider], "headers": [*headers, *generic]}
-    for unit, parts in together.items():
+    for (unit, parts), cc in zip(together.items(), itertools.cycle(COMPILERS)):
         c = WORK / "unit" / f"{unit}.unit.c"
         c.write_text("".join(f"#include {p}\n" if str(p)[0] == "<" else f'#include "{p}"\n' for p in parts))
-        for cc in ["gcc", "clang-14", "tcc"]:
+        for cc in [cc, "tcc"]:
             so = c.with_suffix(f".{cc}.so")
             flags = ["-march=x86-64-v3"] if unit == "targets" else []
             if succeeds(f"{unit} in one translation unit, {cc}", cc, *STRICT, *flags, "-O1", INCLUDE, "-fPIC", "-shared", c, "-o", so):
-                for name in names:
+                for name in MODELS:
                     same_as_alone(name, so)
     wide = files["unit"][-2]
     for first, second in (plain[0], wide), (wide, plain[0]):
@@ -525,13 +505,13 @@ def channel_block():
         check(np.array_equal(y.ravel(), w.reshape(32, 2) @ x.ravel()), f"channel_block: {block}: {y}")
 
 
-names = [n for n in TABLE if not sys.argv[1:] or any(fnmatch.fnmatch(n, a) for a in sys.argv[1:])]
+names = [n for n in MODELS if not sys.argv[1:] or any(fnmatch.fnmatch(n, a) for a in sys.argv[1:])]
 shutil.rmtree(WORK / "elsewhere", ignore_errors=True)
 WORK.mkdir(parents=True, exist_ok=True)
 for n, (m, _, _) in TABLE.items():
     onnx.save(m, str(WORK / f"{n}.onnx"))
 with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-    stacks = dict(zip(names, pool.map(alone, names)))
+    list(pool.map(alone, names))
 if not sys.argv[1:]:
     weights_anywhere()
     targets()
@@ -546,7 +526,6 @@ if not sys.argv[1:]:
     evaluated()
     channel_block()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(defined, itertools.product(sorted(h.name for h in RUNTIME.glob("*.h")), COMPILERS, MODES)))
-print("stack in bytes: " + ", ".join(f"{n} {b}" for n, b in stacks.items()))
+        list(pool.map(defined, itertools.product(sorted(h.name for h in RUNTIME.glob("*.h")), zip(COMPILERS, MODES))))
 print(f"emitted: {counts[True]} passed, {counts[False]} failed")
 sys.exit(counts[False] > 0)

@@ -25,11 +25,11 @@ class Shaken:
         return output
 
     def shake(self, x, output):
-        """Nodes that change the last bits of x. Integers are unchanged: the factor becomes 1, the summand 0."""
+        """Nodes that change the last bits of x, up or down. Integers are unchanged: the factor becomes 1, the summand 0."""
         seed = float(self.rng.integers(1 << 20, 1 << 24))  # ONNX Runtime's first numbers are nearly the same for all small seeds
         factor = self.node("RandomUniformLike", [x], dtype=TensorProto.FLOAT, low=1.0, high=1 + RELATIVE, seed=seed)
         summand = self.node("Constant", [], value_float=self.absolute)
-        product = self.node("Mul", [x, self.node("CastLike", [factor, x])])
+        product = self.node(str(self.rng.choice(["Mul", "Div"])), [x, self.node("CastLike", [factor, x])])
         return self.node("Add", [product, self.node("Mul", [self.node("Sign", [x]), self.node("CastLike", [summand, x])])], output)
 
     def all(self, nodes):

@@ -22,8 +22,9 @@ test-avr: setup all
 	@B=$(B) $(PYTHON) tests/machines/avr.py
 .PHONY: test-avr
 
-# Every kernel in every type, and small networks, on every machine of table.py. P='aarch64 riscv64': only on these. Of the bare
-# machines with a --target of their own, one runs the networks' code for generic, too, another for every commit; with P each.
+# Every kernel in every type, and small networks, on every machine of table.py, of those in IN_TURN on one, another for every commit.
+# P='aarch64 riscv64': only on these. Of the bare machines with a --target of their own, one runs the networks' code for generic, too,
+# another for every commit; with P each.
 TESTS += processors
 test-processors: setup all $(B)/table.json $(B)/suite/run
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite

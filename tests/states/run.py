@@ -14,9 +14,11 @@ import onnxruntime
 
 from checks import check, counts
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "models"))
+import fetch  # noqa: E402
+
 BUILD = pathlib.Path(os.environ["B"]).resolve()
 WORK = BUILD / "states"
-MODELS = pathlib.Path(os.environ["ONNXCC_CACHE"]) / "models"
 STRICT = "-std=c99 -pedantic -Wall -Wextra -Wshadow -Wconversion -Wundef -Wvla -Werror".split()
 SANITIZE = "-O1 -fsanitize=address,undefined -fno-sanitize-recover=all".split()
 
@@ -190,7 +192,7 @@ def floats(*shape):
 # ---- real decoders
 
 def decoder(name, now, bound, cases):
-    path = MODELS / name / "model.onnx"
+    path = fetch.fetch([name])[0].folder / "model.onnx"
     pairs = {f"present.{i}.{k}": f"past.{i}.{k}" for i in range(4) for k in ("key", "value")}
     program = Program(f"{name}_{'any' if now > 1 else 'one'}", path, pairs,
                       ["--dim", f"now<={now}" if now > 1 else "now=1", "--dim", f"past<={bound}", "--state", "present.*=past.*"])
@@ -208,7 +210,7 @@ def decoder(name, now, bound, cases):
 
 def voice():
     """silero-vad on a stream of samples; its state has the same name as the parameter of the C."""
-    program = Program("vad", MODELS / "silero_vad_ifless" / "model.onnx", {"stateN": "state"},
+    program = Program("vad", fetch.fetch(["silero_vad_ifless"])[0].folder / "model.onnx", {"stateN": "state"},
                       ["--shape", "input=1,576", "--shape", "state=2,1,128", "--state", "stateN=state", "--weights=inline"])
     sound = [{"input": floats(1, 576) * 0.1, "sr": np.array(16000)} for _ in range(6)]
     program.run({"state": np.zeros((2, 1, 128), np.float32)}, ["z", *sound, "z", *sound[:2]], None, 1e-4)

@@ -1,14 +1,16 @@
 # The official ONNX tests. T='test_relu test_softmax*': only these; W: only these ways, of e (evaluated by the compiler), s (C under
-# sanitizers), f (optimised C); EVERY=N: only every Nth as C. KNOWN=update rewrites known.txt.
+# sanitizers), f (optimised C); EVERY=N: only every Nth as C. KNOWN=update rewrites known.txt. Of the networks one of NETWORKS_EVERY is
+# run under sanitizers, another for every commit.
 EVERY ?= 1
+NETWORKS_EVERY ?= 6
 TESTS += suite
 SUITE = $(B)/suite
 SHARED += $(SUITE)/run $(SUITE)/call $(SUITE)/call-sanitized
 
 test-suite: setup $(SUITE)/run $(SUITE)/call $(SUITE)/call-sanitized $(B)/include/onnxcc
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
-	@$(SUITE)/run --build $(SUITE) --include $(B)/include --known tests/known.txt $(if $(T),-v,--every $(EVERY)) $(if $(W),--ways $(W)) \
-		$(if $(filter update,$(KNOWN)),--update) $(SUITE_FLAGS) $(CACHE)/suite $(foreach t,$(T),'$(t)')
+	@$(SUITE)/run --build $(SUITE) --include $(B)/include --known tests/known.txt $(if $(T),-v,--every $(EVERY) --networks $(NETWORKS_EVERY) --turn $(OLD_TURN)) \
+		$(if $(W),--ways $(W)) $(if $(filter update,$(KNOWN)),--update) $(SUITE_FLAGS) $(CACHE)/suite $(foreach t,$(T),'$(t)')
 
 # The same tests, evaluated by the compiler, with the declared sizes of the outputs hidden: every size must be inferred.
 # Parts: ir/dim, ir/symbol, passes/infer, passes/bounds.
@@ -21,7 +23,7 @@ test-symbolic: setup $(SUITE)/run
 
 # The tests of older onnx packages, for older versions of the operators; one of OLD_EVERY as C, others for every commit.
 TESTS += old
-OLD_EVERY ?= 14
+OLD_EVERY ?= 20
 OLD_TURN ?= $(shell git rev-list --count HEAD 2>/dev/null || echo 0)
 test-old: setup $(SUITE)/run $(SUITE)/call $(SUITE)/call-sanitized $(B)/include/onnxcc
 	@$(PYTHON) tests/suite/old.py $(CACHE)/old
