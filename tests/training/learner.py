@@ -115,7 +115,7 @@ def build(m, folder, *arguments, prefix="m"):
     onnx.save(m, f"{folder}/m.onnx")
     p = subprocess.run([ONNXCC, "m.onnx", "-o", "m.c", "--single", "--training", "--prefix", prefix, *arguments], cwd=folder, capture_output=True, text=True)
     assert p.returncode == 0, p.stderr
-    subprocess.run(["gcc", "-std=c99", "-O1", "-pedantic", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wundef", "-Wvla", "-Werror",
+    subprocess.run(["gcc", "-std=c99", "-O0", "-pedantic", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wundef", "-Wvla", "-Werror",
                     "-fsanitize=undefined", "-fno-sanitize-recover", "-shared", "-fPIC", "m.c", "-o", f"{prefix}.so", "-lm"], cwd=folder, check=True)
     return Learner(ctypes.CDLL(f"{folder}/{prefix}.so"), pathlib.Path(folder, "m.h").read_text(), prefix), p.stderr
 

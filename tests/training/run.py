@@ -109,7 +109,7 @@ def learns(optimiser, lr, steps, folder):
 
 
 def main():
-    return run_cases("training", (learns, "SGD", 0.1, 800), (learns, "Momentum", 0.05, 400), (learns, "Adam", 0.05, 300))
+    return run_cases("training run", (learns, "SGD", 0.1, 800), (learns, "Momentum", 0.05, 400), (learns, "Adam", 0.05, 300))
 
 
 if __name__ == "__main__":

@@ -3,9 +3,11 @@
 # in 32 KB of RAM; the cost of a step relative to inference.
 # Parts: passes/training, ops/random, ops/entry, emit/emit_training, memory/share, memory/order.
 TESTS += training
+TRAINING = run updates draws written networks digits spotter speed
 test-training: setup all
-	@for t in run updates draws written networks digits spotter speed; do \
-		B=$(abspath $(B)) ONNXCC_CACHE=$(CACHE) $(PYTHON) tests/training/$$t.py || failed=1; done; [ -z "$$failed" ]
+	@for t in $(TRAINING); do B=$(abspath $(B)) ONNXCC_CACHE=$(CACHE) $(PYTHON) tests/training/$$t.py; done | awk '{ print } \
+		/^training [a-z]+: [0-9]+ passed, [0-9]+ failed$$/ { p += $$3; f += $$5; n++ } \
+		END { f += $(words $(TRAINING)) - n; print "training: " p + 0 " passed, " f " failed"; exit f > 0 }'
 .PHONY: test-training
 
 # Modules of PyTorch, and the artifacts of onnxruntime-training, as training models: their C compared with PyTorch and ONNX Runtime.
