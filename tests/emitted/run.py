@@ -432,10 +432,10 @@ def one_unit():
     headers = ["<stdio.h>", "<math.h>", "<string.h>", "<onnxcc/rt.h>"]
     together = {"files": plain, "single": generic, "backwards": [*generic[::-1]], "mixed": generic[::2] + plain[1::2],
                 "between": [plain[0], generic[1], *plain[2:]], "targets": [wide, *generic, wider], "headers": [*headers, *generic]}
-    for (unit, parts), cc in zip(together.items(), itertools.cycle(COMPILERS)):
+    for unit, parts in together.items():
         c = WORK / "unit" / f"{unit}.unit.c"
         c.write_text("".join(f"#include {p}\n" if str(p)[0] == "<" else f'#include "{p}"\n' for p in parts))
-        for cc in [cc, "tcc"]:
+        for cc in [*COMPILERS, "tcc"]:
             so = c.with_suffix(f".{cc}.so")
             flags = ["-march=x86-64-v3"] if unit == "targets" else []
             if succeeds(f"{unit} in one translation unit, {cc}", cc, *STRICT, *flags, "-O1", INCLUDE, "-fPIC", "-shared", c, "-o", so):

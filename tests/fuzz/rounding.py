@@ -37,7 +37,8 @@ class Shaken:
         around = self.nodes
         for n in nodes:
             for a in n.attribute:
-                if a.HasField("g"):
+                # ONNX Runtime inlines CastLike wrongly in the body of a SequenceMap.
+                if a.HasField("g") and n.op_type != "SequenceMap":
                     inner = self.all(a.g.node)
                     del a.g.node[:]
                     a.g.node.extend(inner)

@@ -84,5 +84,5 @@ MACHINES = {
     "cortex-m33": cortex("m33", "mps2-an505", 0x80000000, "-mfloat-abi=hard -mfpu=fpv5-sp-d16", 0x10000000),
     "cortex-m55": cortex("m55", "mps3-an547", 0x70000000, "-mfloat-abi=hard"),
 }
-# One of these for each commit: others run nearly the same code.
+# One of these for each commit, as other machines run nearly the same code.
 IN_TURN = ["riscv32", "cortex-m0plus", "cortex-m33"]
