@@ -122,6 +122,21 @@ static Syntax *without_neutral(Syntax *e)
     return e;
 }
 
+/* Are a and b the same variables or numbers, or sums and products of them, of whatever order? */
+static bool is_same(const Syntax *a, const Syntax *b)
+{
+    if (a->kind != b->kind || strcmp(a->s, b->s) != 0 || a->var != b->var || a->kid.n != b->kid.n)
+        return false;
+    if (a->kind == NAME || a->kind == NUMBER)
+        return true;
+    if (a->kind == MEMBER)
+        return a->arrow == b->arrow && is_same(a->kid.at[0], b->kid.at[0]);
+    if (a->kind != BINARY || (strcmp(a->s, "*") != 0 && strcmp(a->s, "+") != 0))
+        return false;
+    Syntax *const *x = a->kid.at, *const *y = b->kid.at;
+    return (is_same(x[0], y[0]) && is_same(x[1], y[1])) || (is_same(x[0], y[1]) && is_same(x[1], y[0]));
+}
+
 static Syntax *cut_binary(Syntax *e)
 {
     if (!strcmp(e->s, "&&") || !strcmp(e->s, "||"))
@@ -138,6 +153,8 @@ static Syntax *cut_binary(Syntax *e)
     /* ints compare as wider numbers do, unsigned ones differ from them for negative numbers */
     if (!before.pointers && was >= RANK_WIDE && was <= RANK_FLOAT && is < RANK_WIDE && (!compares || is > RANK_INT))
         e->kid.at[0] = computed_in(before, e->kid.at[0]);
+    if (compares && is_integer(e->kid.at[0]) && is_same(e->kid.at[0], e->kid.at[1]))
+        return number(e->s[0] != '!' && e->s[1] == '=');
     return e;
 }
 
@@ -310,8 +327,7 @@ static Syntax *evaluate(Syntax *e)
     return n;
 }
 
-/* The part of an expression that has effects, if its value is not used. */
-static Syntax *effect(Syntax *e)
+Syntax *effect(Syntax *e)
 {
     for (;;) {
         const bool two_sided = e->kind == BINARY && strcmp(e->s, "&&") != 0 && strcmp(e->s, "||") != 0;
@@ -363,6 +379,10 @@ static Syntax *cut_if(Syntax *n)
         return both;
     }
     n->kid.at[0] = truth(cut_expression(n->kid.at[0]));
+    if (n->kid.at[0]->kind == NUMBER) {
+        Syntax *branch = n->kid.at[is_number(n->kid.at[0], "0") ? 2 : 1];
+        return branch ? cut_statement(branch) : NULL;
+    }
     n->kid.at[1] = as_block(cut_statement(n->kid.at[1]));
     Syntax *otherwise = n->kid.at[2] ? as_block(cut_statement(n->kid.at[2])) : NULL;
     if (otherwise && !otherwise->kid.n)

@@ -70,6 +70,8 @@ static void count_uses(Syntax *n)
             count_uses(n->var->dims.at[i]);
     if (n->kind == DECLARE && n->kid.n && n->kid.at[0]->kind == LIST && !is_pure(n->kid.at[0]))
         n->var->uses++; /* a list with effects is no statement */
+    if (n->kind == FIELD_IS && n->var && !is_pure(n))
+        n->var->uses++; /* its value is computed, so it is kept */
     for (int i = 0; i < n->dims.n; i++)
         count_uses(n->dims.at[i]);
     count_kids(n);
@@ -145,11 +147,17 @@ static void sweep_call(Syntax *call)
             remove_kid(call, i);
 }
 
-static bool is_dead(Syntax *n)
+/* Does statement n assign to a variable or field that is gone, or to a part of one? */
+static bool changes_gone(Syntax *n)
 {
     const Syntax *to = changed(n);
     const Var *const whole = to ? whole_of(to) : NULL;
-    if (to && (to->var->is_gone || (whole && whole->is_gone)))
+    return to && (to->var->is_gone || (whole && whole->is_gone));
+}
+
+static bool is_dead(Syntax *n)
+{
+    if (changes_gone(n))
         return n->kid.at[0]->kind != ASSIGN || is_pure(n->kid.at[0]->kid.at[1]);
     return n->kind == DECLARE && n->var->is_gone && (!n->kid.n || is_pure(n->kid.at[0]) || n->kid.at[0]->kind == LIST);
 }
@@ -203,8 +211,8 @@ static void sweep_node(Syntax *n, void *arg)
                 n->kid.at[i + 1]->more = false;
             remove_kid(n, i);
             swept()->any = true;
-        } else if (changed(s) && changed(s)->var->is_gone) { /* its value has an effect */
-            s->kid.at[0] = s->kid.at[0]->kid.at[1];
+        } else if (changes_gone(s)) { /* its value has an effect */
+            s->kid.at[0] = effect(s->kid.at[0]->kid.at[1]);
         } else if (s->kind == DECLARE && s->var->is_gone) {
             s->kind = EVALUATE;
             if (i + 1 < n->kid.n && n->kid.at[i + 1]->kind == DECLARE)

@@ -220,6 +220,7 @@ bool label_may_be(const Syntax *n, Syntax *label, ValueSet v); /* can v be at th
 bool has_other(const Syntax *n, ValueSet v);                   /* has v a value for which the SWITCH n has no case? */
 void trace_file(void);                                         /* after analyse() */
 void cut(void);
+Syntax *effect(Syntax *e); /* the part of an expression that has effects, if its value is not used */
 void sweep(void);
 void find_used(void);
 void print_file(Text *t);

@@ -164,6 +164,17 @@ static bool is_own(const Syntax *e)
     }
 }
 
+/* Does a call of memcpy fill a variable of the function's own, as in the conversion of bits to a float? */
+static bool copies_to_own(const Syntax *call)
+{
+    if (strcmp(call->kid.at[0]->s, "memcpy") != 0)
+        return false;
+    const Syntax *to = call->kid.at[1];
+    while (to->kind == CAST)
+        to = to->kid.at[0];
+    return to->kind == UNARY && to->s[0] == '&' && is_own(to->kid.at[0]);
+}
+
 static void find_effect(Syntax *e, void *effect)
 {
     const bool step = e->kind == POSTFIX || (e->kind == UNARY && (!strcmp(e->s, "++") || !strcmp(e->s, "--")));
@@ -171,7 +182,7 @@ static void find_effect(Syntax *e, void *effect)
     const bool pointer = to && to->kind == NAME && to->var && !to->var->is_global && !to->var->is_static;
     if (to && !is_own(to) && !pointer)
         *(bool *)effect = true;
-    if (e->kind == CALL && !(e->kid.at[0]->item && function_is_pure(e->kid.at[0]->item->function)))
+    if (e->kind == CALL && !copies_to_own(e) && !(e->kid.at[0]->item && function_is_pure(e->kid.at[0]->item->function)))
         *(bool *)effect = true;
 }
 

@@ -139,7 +139,7 @@ def our_results(works, name):
     if works[0].t.itemsize == 2:
         return
     run(onnxcc, folder / "model.onnx", "-o", folder / "m.c", "--prefix", "m", "--weights=inline", *TARGET[:1])
-    so, how = folder / "m.so", ["-std=gnu11", "-O3", *TARGET[1:], "-fPIC", "-shared", "-I", BUILD / "include", folder / "m.c"]
+    so, how = folder / "m.so", ["-std=gnu11", "-O1", *TARGET[1:], "-fPIC", "-shared", "-I", BUILD / "include", folder / "m.c"]
     with kept(so, CC, how, [folder / "m.c", folder / "m.h"]) as before:
         if not before:
             run(*CC, *how, "-o", so)

@@ -10,6 +10,7 @@
  *   --elsewhere COMMAND   in the compiler, and as C by COMMAND LIST; the file LIST has the tests' folders
  *   --every N       only every Nth test as C, all of them in the compiler; with N = 0 none
  *   --networks N    only every Nth network under sanitizers, which take minutes
+ *   --optimised N   only every Nth test as optimised C
  *   --turn K        the Kth, the K+Nth ...; runs with K = 0, 1 ... N - 1 together cover every test once
  *   --own GROUP     SUITE has other tests than the official ones; GROUP: their name in the counts
  *   --symbolic-outputs   without the declared shapes of the outputs, so that they must be inferred
@@ -47,7 +48,8 @@ Settings set = {.build = "build/suite",
                 .sanitizer = "clang-14",
                 .ways = {[WAY_EVAL] = true, [WAY_SANITIZED] = true, [WAY_FAST] = true},
                 .every = 1,
-                .networks = 1};
+                .networks = 1,
+                .optimised = 1};
 static const char *group = "suite";
 
 static VEC(Test) tests;
@@ -57,7 +59,11 @@ static bool in_turn(int i, int every) { return every && i % every == set.turn % 
 /* Is test i run in way w? */
 static bool in_way(int i, Way w)
 {
-    bool now = in_turn(i, set.every) && (w != WAY_SANITIZED || !is_network(&tests.at[i]) || in_turn(i, set.networks));
+    bool now = in_turn(i, set.every);
+    if (w == WAY_SANITIZED && is_network(&tests.at[i]))
+        now &= in_turn(i, set.networks);
+    if (w == WAY_FAST)
+        now &= in_turn(i, set.optimised);
     return set.ways[w] && (now || (w != WAY_SANITIZED && w != WAY_FAST));
 }
 
@@ -544,10 +550,19 @@ static bool read_argument(char **argv, int *i)
         const char *option, **text;
         int *number;
     } options[] = {
-        {"--build", &set.build, NULL},  {"--include", &set.include, NULL}, {"--source", &set.source, NULL},
-        {"--cc", &set.cc, NULL},        {"--march", &set.march, NULL},     {"--target", &set.target, NULL},
-        {"--known", &known_file, NULL}, {"--own", &group, NULL},           {"--every", NULL, &set.every},
-        {"--turn", NULL, &set.turn},    {"--jobs", NULL, &jobs},           {"--networks", NULL, &set.networks},
+        {"--build", &set.build, NULL},
+        {"--include", &set.include, NULL},
+        {"--source", &set.source, NULL},
+        {"--cc", &set.cc, NULL},
+        {"--march", &set.march, NULL},
+        {"--target", &set.target, NULL},
+        {"--known", &known_file, NULL},
+        {"--own", &group, NULL},
+        {"--every", NULL, &set.every},
+        {"--turn", NULL, &set.turn},
+        {"--jobs", NULL, &jobs},
+        {"--networks", NULL, &set.networks},
+        {"--optimised", NULL, &set.optimised},
     };
     for (size_t k = 0; k < sizeof options / sizeof *options; k++)
         if (!strcmp(argv[*i], options[k].option)) {

@@ -76,9 +76,10 @@ typedef struct Settings {
     const char *target;         /* --target; NULL: generic, with the bits of WAY_EVAL */
     bool verbose, symbolic_outputs, incbin, single;
     bool ways[N_WAYS];
-    int every;    /* one test in `every` also runs as C */
-    int networks; /* one network in `networks`, of these, under sanitizers */
-    int turn;     /* which of them */
+    int every;     /* one test in `every` also runs as C */
+    int networks;  /* one network in `networks`, of these, under sanitizers */
+    int optimised; /* one test in `optimised`, of these, optimised */
+    int turn;      /* which of them */
 } Settings;
 extern Settings set;
 

@@ -1,7 +1,8 @@
 # The official ONNX tests. T='test_relu test_softmax*': only these; W: only these ways, of e (evaluated by the compiler), s (C under
 # sanitizers), f (optimised C); EVERY=N: only every Nth as C. KNOWN=update rewrites known.txt. Of the networks one of NETWORKS_EVERY is
-# run under sanitizers, another for every commit.
+# run under sanitizers, and one of OPTIMISED_EVERY tests is optimised, others for every commit.
 EVERY ?= 1
+OPTIMISED_EVERY ?= 2
 NETWORKS_EVERY ?= 6
 TESTS += suite
 SUITE = $(B)/suite
@@ -9,7 +10,8 @@ SHARED += $(SUITE)/run $(SUITE)/call $(SUITE)/call-sanitized
 
 test-suite: setup $(SUITE)/run $(SUITE)/call $(SUITE)/call-sanitized $(B)/include/onnxcc
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
-	@$(SUITE)/run --build $(SUITE) --include $(B)/include --known tests/known.txt $(if $(T),-v,--every $(EVERY) --networks $(NETWORKS_EVERY) --turn $(OLD_TURN)) \
+	@$(SUITE)/run --build $(SUITE) --include $(B)/include --known tests/known.txt $(if $(T),-v,--every $(EVERY) --networks $(NETWORKS_EVERY) \
+		--optimised $(OPTIMISED_EVERY) --turn $(OLD_TURN)) \
 		$(if $(W),--ways $(W)) $(if $(filter update,$(KNOWN)),--update) $(SUITE_FLAGS) $(CACHE)/suite $(foreach t,$(T),'$(t)')
 
 # The same tests, evaluated by the compiler, with the declared sizes of the outputs hidden: every size must be inferred.

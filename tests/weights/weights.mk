@@ -2,5 +2,5 @@
 # Parts: ops/stored, ops/unfold, ops/matmul, ops/conv, ops/rnn, ops/experts.
 TESTS += weights
 test-weights: setup all
-	@B=$(B) $(PYTHON) tests/weights/run.py
+	@B=$(B) $(PYTHON) tests/weights/run.py $(OLD_TURN)
 .PHONY: test-weights
