@@ -208,6 +208,7 @@ bool is_followed(const Var *v);          /* a pointer, too */
 bool is_mention(const Syntax *e);        /* (void)x */
 bool is_pure(const Syntax *e);           /* can e be left out? */
 bool function_is_pure(CFunction *f);
+Syntax *effect(Syntax *e); /* the part that has effects, if the value of e is not used */
 void each_node(Syntax *n, void (*visit)(Syntax *, void *), void *arg); /* n and all below, n first */
 
 /* ---- analyse.c, trace.c, cut.c, sweep.c, used.c, print.c -------------------------------------------------------- */
@@ -220,7 +221,6 @@ bool label_may_be(const Syntax *n, Syntax *label, ValueSet v); /* can v be at th
 bool has_other(const Syntax *n, ValueSet v);                   /* has v a value for which the SWITCH n has no case? */
 void trace_file(void);                                         /* after analyse() */
 void cut(void);
-Syntax *effect(Syntax *e); /* the part of an expression that has effects, if its value is not used */
 void sweep(void);
 void find_used(void);
 void print_file(Text *t);

@@ -197,3 +197,16 @@ bool function_is_pure(CFunction *f)
     }
     return f->pure;
 }
+
+Syntax *effect(Syntax *e)
+{
+    for (;;) {
+        const bool two_sided = e->kind == BINARY && strcmp(e->s, "&&") != 0 && strcmp(e->s, "||") != 0;
+        if (e->kind == CAST || (e->kind == UNARY && strcmp(e->s, "++") != 0 && strcmp(e->s, "--") != 0))
+            e = e->kid.at[0];
+        else if (two_sided && (is_pure(e->kid.at[0]) || is_pure(e->kid.at[1])))
+            e = e->kid.at[is_pure(e->kid.at[0])];
+        else
+            return e;
+    }
+}

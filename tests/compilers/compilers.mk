@@ -19,11 +19,12 @@ test-compilers: setup $(B)/table.json $(B)/suite/run $(B)/suite/call $(B)/includ
 		--every $(LEVELS_EVERY) --turn $(OLD_TURN)
 .PHONY: test-compilers
 
-# The compiler and its kernels, built by clang -O0 with the other sign of char, and for aarch64 by gcc -O1 (in QEMU, on one of
-# AARCH64_EVERY models, others for every commit), write the same bytes of C, with the inputs open and with constants for them. In the
-# kernels for aarch64, gcc would fuse multiply-adds if that were not forbidden, which it does not consider at -O1 alone.
+# The compiler and its kernels, built by clang -O0 with the other sign of char, and for aarch64 by gcc -O1 (in QEMU), write the same bytes
+# of C, with the inputs open and with constants for them: of one of CLANG_EVERY and of AARCH64_EVERY models, others for every commit. In
+# the kernels for aarch64, gcc would fuse multiply-adds if that were not forbidden, which it does not consider at -O1 alone.
 # Parts: base/place_search, passes/fold.
 TESTS += bytes
+CLANG_EVERY ?= 2
 AARCH64_EVERY ?= 16
 FUSING = -O1 -fexpensive-optimizations
 AARCH64 = $(B)/bytes/aarch64
@@ -35,6 +36,6 @@ test-bytes: setup all
 		KERNEL_LEVEL=-O0 $(B)/bytes/onnxcc
 	@$(MAKE) --no-print-directory --silent -j$$(nproc) B=$(AARCH64) HOST=$(AARCH64)/host CODECS= CODEC_LINK= ZIP_CFLAGS= ZIP_LINK= CC=aarch64-linux-gnu-gcc \
 		CFLAGS='-O1 -isystem $(ARM64)/include' LDFLAGS='-static -L$(ARM64)/lib/aarch64-linux-gnu' KERNEL_LEVEL='$(FUSING)' $(AARCH64)/onnxcc
-	@CACHE=$(CACHE) $(PYTHON) tests/compilers/bytes.py $(B)/onnxcc $(B)/bytes/onnxcc 1 'qemu-aarch64 $(AARCH64)/onnxcc' $(AARCH64_EVERY) \
+	@CACHE=$(CACHE) $(PYTHON) tests/compilers/bytes.py $(B)/onnxcc $(B)/bytes/onnxcc $(CLANG_EVERY) 'qemu-aarch64 $(AARCH64)/onnxcc' $(AARCH64_EVERY) \
 		--turn $(OLD_TURN)
 .PHONY: test-bytes
