@@ -50,7 +50,7 @@ KERNEL void FN(conv_plain)(const T *x, const T *w, const T *b, T *y, struct conv
         }
     }
 }
-REGISTER_KERNEL(conv_plain, 4, 3, 0)
+REGISTER_KERNEL(conv_plain, 4, 3, RT_TAKES(CONV_VECTOR_, T) ? FOLDED : 0)
 #endif
 #endif
 

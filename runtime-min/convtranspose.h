@@ -85,7 +85,7 @@ REGISTER_KERNEL(conv_transpose, 5, 3, SCRATCH | EPILOGUES)
 #undef CONVTRANSPOSE_EPILOGUE
 #endif
 
-#if RT_IS_FLOAT(T) && (RT_FOLDS || !RT_TAKES(CONVTRANSPOSE_VECTOR_, T))
+#if RT_IS_FLOAT(T)
 #ifndef EPI
 KERNEL void FN(conv_transpose_plain)(const T *x, const T *w, const T *b, T *y, struct conv_transpose_plain p)
 {

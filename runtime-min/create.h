@@ -39,7 +39,7 @@ KERNEL void FN(range)(const T *start, const T *delta, T *y, struct range p)
         ST(y, i, (A)(first + at * step));
     }
 }
-REGISTER_KERNEL(range, 3, 2, 0)
+REGISTER_KERNEL(range, 3, 2, RT_IS_FLOAT(T) ? FOLDED : 0)
 #undef R
 #endif
 

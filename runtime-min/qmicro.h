@@ -68,7 +68,7 @@ KERNEL void FN(qmicro_pack)(const T *w, const i32 *bias, const f32 *scale, i8 *y
         y += QMICRO_HEAD + units * p.unit * QMICRO_PANEL;
     }
 }
-REGISTER_KERNEL(qmicro_pack, 4, 3, 0)
+REGISTER_KERNEL(qmicro_pack, 4, 3, FOLDED)
 #endif
 
 /* Row h of an image from pixel w on, a kernel's width of it: in x, or with its border in `line`. */

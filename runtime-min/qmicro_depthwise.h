@@ -61,7 +61,7 @@ KERNEL void FN(qmicro_depthwise_pack)(const T *w, const i32 *bias, const f32 *sc
             rt_put32(y + 4 * (p.wide + c), rt_u32(there ? scale[o * p.scale_step] : 0));
         }
 }
-REGISTER_KERNEL(qmicro_depthwise_pack, 4, 3, 0)
+REGISTER_KERNEL(qmicro_depthwise_pack, 4, 3, FOLDED)
 #endif
 
 /* A line of y for a panel of four channels, of which `left` exist. Its windows begin at `at`; x: the same pixel in the

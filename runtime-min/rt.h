@@ -197,7 +197,7 @@ static inline RT_ATTRIBUTE((unused)) idx rt_size(i64 v)
 #define FN RT_FN
 #define FN2 RT_FN2
 #endif
-#ifdef ONNXCC_HOST /* instances that only onnxcc calls, for folding */
+#ifdef ONNXCC_HOST /* instances that only onnxcc calls, for folding; they have the flag FOLDED */
 #define RT_FOLDS 1
 #else
 #define RT_FOLDS 0
@@ -241,6 +241,7 @@ static inline RT_ATTRIBUTE((unused)) idx rt_size(i64 v)
 #define EPILOGUES 4            /* if EPI is defined, it applies EPI to its results */
 #define STRIDED_COPY 8         /* copies dim[] elements with strides from[], from from_at on, and to[] (Slice) */
 #define RESIDUAL(i) ((i) << 8) /* argument i is NULL, or a tensor of the output's shape added before the clamp lo..hi */
+#define FOLDED 0x1000          /* the generated code does not have it (RT_FOLDS) */
 #ifndef ONNXCC_HOST
 #ifdef ONNXCC_LIBRARY
 #define REGISTER_KERNEL(k, n_args, n_in, flags) extern __typeof__(FN(k)) RT_FN(k);

@@ -8,6 +8,7 @@
 #include "base/options.h"
 #include "ir/scope.h"
 #include "passes/state.h"
+#include "rt.h"
 
 /* ---- uses -------------------------------------------------------------------------------------------------------- */
 
@@ -87,6 +88,8 @@ static void use_node(Emitter *e, const Node *n)
         use_loop(e, c->loop);
     if (!c->kernel)
         return;
+    if (c->kernel->flags & FOLDED && !n->elided)
+        bug("%s, a kernel for folding, is in the code", c->kernel->name);
     if (c->kernel->header)
         add_kernel(e, c->kernel->header, c->kernel->t, c->kernel->u);
     if (c->epilogue)

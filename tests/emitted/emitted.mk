@@ -23,3 +23,13 @@ test-lines: setup all
 	@$(PYTHON) tests/operators/cases.py $(CACHE)/operators
 	@B=$(abspath $(B)) $(PYTHON) tests/emitted/lines.py $(LINES_EVERY) $(OLD_TURN) $(CACHE)/suite $(CACHE)/operators
 .PHONY: test-lines
+
+# The C of one of SMALLEST_EVERY official tests and of the operators' cases, others for every commit, with sizes of 0 and 1, has no
+# warning. Parts: ops, emit, plain/sweep, plain/cut.
+TESTS += smallest
+SMALLEST_EVERY ?= 60
+test-smallest: setup all $(B)/include/onnxcc
+	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
+	@$(PYTHON) tests/operators/cases.py $(CACHE)/operators
+	@$(PYTHON) tests/emitted/smallest.py $(B)/onnxcc $(B)/include $(B)/smallest $(SMALLEST_EVERY) $(OLD_TURN) $(CACHE)/suite $(CACHE)/operators
+.PHONY: test-smallest

@@ -259,6 +259,11 @@ def add_padding(c):
           consts=(1,), by=[transposed(2, 0, 10, 2)])
     c.add("padding_transposed_shape", "ConvTranspose", [x, w], {"strides": [2], "output_shape": [8], "output_padding": [1]}, version=11,
           consts=(1,), by=[transposed(2, 0, 8)])
+    for axes in 1, 2, 3:     # strides that are longer than the result
+        x, w, b = np.arange(1, 9, dtype=F32).reshape(2, 4, *[1] * axes), np.arange(12 * 2**axes, dtype=F32).reshape(4, 3, *[2] * axes), f(1, 2, 3, 4, 5, 6)
+        y = np.einsum("ngc,gco...->ngo...", x.reshape(2, 2, 2), w.reshape(2, 2, 3, *[2] * axes)).reshape(2, 6, *[2] * axes)
+        c.add(f"padding_transposed_far_{axes}", "ConvTranspose", [x, w, b], {"strides": [3, 5, 4][:axes], "group": 2}, version=11,
+              consts=(1, 2), by=[y + b.reshape(-1, *[1] * axes)])
     x = np.arange(1, 6, dtype=F32).reshape(1, 1, 5)
     attrs = {"kernel_shape": [3], "strides": [3], "pads": [1, 0], "ceil_mode": 1}
     c.add("padding_mean_counted", "AveragePool", [x], {**attrs, "count_include_pad": 1}, version=19, by=[f(1, 4).reshape(1, 1, 2)])

@@ -34,16 +34,6 @@ test-plain-suite: setup $(B)/suite/run $(B)/suite/call-sanitized $(B)/include/on
 			END { print "plain-suite: " p + 0 " passed, " f + (n != 2) " failed"; exit f || n != 2 }'
 .PHONY: test-plain-suite
 
-# One of EMPTY_EVERY official tests and of the operators' cases, others for every commit, with each size in turn empty, for plain, which
-# removes what is never computed: the C compiles without a warning. Parts: plain/sweep, plain/cut.
-TESTS += plain-empty
-EMPTY_EVERY ?= 60
-test-plain-empty: setup all
-	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
-	@$(PYTHON) tests/operators/cases.py $(CACHE)/operators
-	@$(PYTHON) tests/plain/empty.py $(B)/onnxcc $(B)/plain-empty $(EMPTY_EVERY) $(OLD_TURN) $(CACHE)/suite $(CACHE)/operators
-.PHONY: test-plain-empty
-
 # Frama-C's EVA (Debian's frama-c-base) on the networks, but for `image`: no alarm, whatever the inputs. Takes several minutes.
 PROVED ?= layer_norm if loop forest mlp mlp_int8 lstm gru transformer bounded cnn cnn_int8 ds_cnn ds_cnn_int8 resnet8 resnet8_int8
 test-proof: all

@@ -1,7 +1,8 @@
-"""Empty tensors in --target plain, which removes what is never computed: empty.py ONNXCC FOLDER EVERY TURN SUITE... - of the models of
-these tests one of EVERY, others for every TURN, with open sizes: at most 0, all of them and each by itself. What onnxcc accepts must
-compile without a warning. Prints failures, then "plain-empty: N passed, N failed"."""
+"""The smallest sizes: smallest.py ONNXCC INCLUDE FOLDER EVERY TURN SUITE... - of the models of these tests one of EVERY, others for every
+TURN, with open sizes: of which all, and each by itself, are 0 or 1, or at most that, for plain C or with kernels; each of these eight in
+EVERY * 8 turns. What onnxcc accepts must compile without a warning. Prints failures, then "smallest: N passed, N failed"."""
 import concurrent.futures
+import itertools
 import os
 import pathlib
 import subprocess
@@ -12,6 +13,7 @@ import onnx
 from checks import check, counts
 
 WARNINGS = "-std=c99 -pedantic-errors -Wall -Wextra -Wshadow -Wconversion -Wundef -Wvla -Werror -fsyntax-only".split()
+WAYS = list(itertools.product(("plain", "generic"), ("<=1", "=1", "<=0", "=0")))
 LARGEST = 300_000   # bytes of a model: those of networks take long, and have no other operators
 
 
@@ -35,36 +37,37 @@ def run(*command):
     return subprocess.run([str(c) for c in command], capture_output=True, text=True, errors="replace", timeout=300, check=False)
 
 
-def compile_empty(onnxcc, folder, file):
-    """Compiles a model once for each size that is empty. [(passed, message)]."""
+def compile_small(onnxcc, include, folder, file, target, small):
+    """Compiles a model once for each size that is small. [(passed, message)]."""
     model = onnx.load(file)
     sizes = opened(model)
     name = f"{file.parts[-4]}_{file.parts[-2]}"
     path, c = folder / f"{name}.onnx", folder / f"{name}.c"
     onnx.save(model, path)
     results = []
-    for empty in [set(sizes)] * (len(sizes) > 1) + [{s} for s in sizes]:
-        bounds = [word for s, n in sizes.items() for word in ("--dim", f"{s}<={0 if s in empty else n}")]
-        p = run(onnxcc, "--target", "plain", path, "-o", c, *bounds)
+    for chosen in [set(sizes)] * (len(sizes) > 1) + [{s} for s in sizes]:
+        bounds = [word for s, n in sizes.items() for word in ("--dim", f"{s}{small if s in chosen else f'<={n}'}")]
+        p = run(onnxcc, "--target", target, path, "-o", c, *bounds)
         if p.returncode == 0:
-            p = run("gcc", *WARNINGS, c)
-            results.append((p.returncode == 0, f"{path}, {bounds}:\n{p.stderr[:800]}"))
+            p = run("gcc", *WARNINGS, "-I", include, c)
+            results.append((p.returncode == 0, f"{path}, {target}, {bounds}:\n{p.stderr[:800]}"))
         elif p.returncode not in (1, 2):
-            results.append((False, f"{path}, {bounds}: exit {p.returncode}\n{p.stderr[:800]}"))
-    for f in path, c, c.with_suffix(".h"):
-        f.unlink(missing_ok=True)
+            results.append((False, f"{path}, {target}, {bounds}: exit {p.returncode}\n{p.stderr[:800]}"))
+    for f in folder.glob(f"{name}.*"):
+        f.unlink()
     return results
 
 
-def main(onnxcc, folder, every, turn, *suites):
-    folder = pathlib.Path(folder)
+def main(onnxcc, include, folder, every, turn, *suites):
+    folder, every, turn = pathlib.Path(folder), int(every), int(turn)
     folder.mkdir(parents=True, exist_ok=True)
     files = [f for s in suites for f in sorted(pathlib.Path(s).glob("node/*/model.onnx")) if f.stat().st_size <= LARGEST]
+    ways = itertools.cycle(WAYS[turn // every % len(WAYS):] + WAYS[:turn // every % len(WAYS)])
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for results in pool.map(lambda f: compile_empty(onnxcc, folder, f), files[int(turn) % int(every)::int(every)]):
+        for results in pool.map(lambda f, way: compile_small(onnxcc, include, folder, f, *way), files[turn % every::every], ways):
             for good, message in results:
                 check(good, message)
-    print(f"plain-empty: {counts[True]} passed, {counts[False]} failed")
+    print(f"smallest: {counts[True]} passed, {counts[False]} failed")
     return counts[False] > 0 or not counts[True]
 
 
