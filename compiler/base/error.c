@@ -230,6 +230,8 @@ int errors_resume(Deferred *h)
     return deferred.errors;
 }
 
+bool errors_are_deferred(void) { return diagnostics()->deferring != NULL; }
+
 void errors_report(const Deferred *h)
 {
     Errors *const e = &diagnostics()->state;

@@ -36,10 +36,11 @@ void error_reset(void); /* sets the counts to 0 and forgets the texts */
 #define note(...) note_text(text_format(__VA_ARGS__))
 void note_text(const char *s);
 /* Deferred diagnostics: from errors_defer to errors_resume, which returns the number of errors, messages are collected;
- * errors_report prints and counts them. deferred_text: the first line of the first error. */
+ * errors_report prints and counts them, or they are dropped. deferred_text: the first line of the first error. */
 typedef struct Deferred Deferred;
 Deferred *errors_defer(void);
 int errors_resume(Deferred *h);
+bool errors_are_deferred(void);
 void errors_report(const Deferred *h);
 const char *deferred_text(const Deferred *h);
 /* Has each of the errors one of the codes (NULL after the last), and another place than `nowhere`? */

@@ -70,13 +70,25 @@ static void mark_read(const Node *n)
         body->g->in.at[i]->read = true;
 }
 
+/* Is v an empty tensor that only nodes read? Their code does not have its sizes. */
+static bool is_nothing(const Value *v)
+{
+    bool nothing = dim_is(shape_count(*v->shape), 0);
+    for (int i = 0; i < v->uses.n && nothing; i++)
+        nothing = v->uses.at[i].node && !(v->uses.at[i].node->op->flags & CONTROL);
+    return nothing;
+}
+
 static void use_node(Emitter *e, const Node *n)
 {
     const Call *c = &n->call;
     if (!n->elided)
         mark_read(n);
     EACH_OUT (v, n) {
-        mark_shape(e, v->shape);
+        if (v->type == NO_TYPE)
+            bug("a result of %s has no type", n->op->name);
+        if (!is_nothing(v))
+            mark_shape(e, v->shape);
         mark_size(e, v->placement->offset);
     }
     if (n->op->flags & CONTROL && node_attr(n, "body") && in(n, 0))

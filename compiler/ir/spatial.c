@@ -147,6 +147,8 @@ static bool read_windows(Node *n, const Image *m, const int64_t *kernel, Windows
         if (attr_is_given(n, "kernel_shape") && w->kernel[image_first(m) + a] != kernel[a])
             return node_error(n, "kernel_shape[%d] is %lld, the weights have %lld", a,
                               (long long)w->kernel[image_first(m) + a], (long long)kernel[a]);
+        if (kernel[a] < 1)
+            return node_error(n, "the weights have no elements along spatial axis %d", a);
         w->kernel[image_first(m) + a] = kernel[a];
     }
     const char *pad = attr_is_given(n, "auto_pad") ? attr_string(n, "auto_pad") : "";

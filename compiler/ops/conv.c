@@ -650,7 +650,10 @@ static void causal_conv_infer(Node *n)
         note_help("none, silu and swish are possible");
         return;
     }
-    Shape state = shape_list(3, x.dim[0], x.dim[1], dim_sub(w.dim[2], D(1)));
+    Dim past = dim_sub(w.dim[2], D(1));
+    if (!require_size(n, "number of past elements that the weights take", &past))
+        return;
+    Shape state = shape_list(3, x.dim[0], x.dim[1], past);
     require_dim(n, "channels of the weights", w.dim[0], x.dim[1]);
     require_dim(n, "weights for each channel beside the taps", w.dim[1], D(1));
     if (in(n, 2))

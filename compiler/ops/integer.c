@@ -187,7 +187,7 @@ static bool conv_read(Node *n, Image *x, Windows *w, Integer *c)
     }
     bool joined = c->depthwise || w->dilation[2] == 1;
     c->width = joined ? w->kernel[2] : 1;
-    c->stretches = w->kernel[0] * w->kernel[1] * w->kernel[2] / c->width;
+    c->stretches = w->kernel[0] * w->kernel[1] * (joined ? 1 : w->kernel[2]);
     return true;
 }
 

@@ -274,7 +274,7 @@ static bool check_causal_conv(Node *n, bool last)
     if (!known)
         return node_error(n, "activation is \"%s\"", attr_string(n, "activation"));
     if (x.rank < 3 || (!last && x.rank != 3) || w.rank != 3 || !dim_is_const(w.dim[2]) || attr_int(n, "dilation") < 1 ||
-        attr_int(n, "dilation") > INT32_MAX || dim_value(w.dim[2]) > INT32_MAX)
+        attr_int(n, "dilation") > INT32_MAX || dim_value(w.dim[2]) < 1 || dim_value(w.dim[2]) > INT32_MAX)
         return node_error(n, "the input %s and the weights %s do not fit, with a dilation of %lld", shape_text(x),
                           shape_text(w), (long long)attr_int(n, "dilation"));
     return true;

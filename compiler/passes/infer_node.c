@@ -159,13 +159,13 @@ static bool are_inputs_usable(Node *n)
         if (v->shape->rank < 0 && !(n->op->flags & CONTROL)) {
             error_value(v, "IO-02", "the number of dimensions of '%s' is not known", printable(v->name));
             note_help("give its shape: --shape %s=D,D,...", printable(option_quoted(v->name)));
-            v->poisoned = true;
+            v->poisoned = !errors_are_deferred(); /* a dropped error is due at the next node that reads v */
             return false;
         }
         if (!fits_in_memory(v->shape)) {
             error_value(v, "SHP-21", "'%s' of the shape %s fits in no memory", printable(v->name),
                         shape_text(*v->shape));
-            v->poisoned = true;
+            v->poisoned = !errors_are_deferred();
             return false;
         }
     }

@@ -10,8 +10,18 @@ static bool is_kept_mention(const Syntax *e);
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
+static Syntax *two(NodeKind kind, const char *s, Syntax *a, Syntax *b)
+{
+    Syntax *n = node(kind, s);
+    vec_push(&n->kid, a);
+    vec_push(&n->kid, b);
+    return n;
+}
+
 static Syntax *number(int64_t v)
 {
+    if (v == INT32_MIN) /* 2147483648 is no int */
+        return two(BINARY, "-", number(v + 1), number(1));
     const char *s = text_format("%lld", (long long)(v < 0 ? -v : v));
     Syntax *n = node(NUMBER, s);
     if (v >= 0)
@@ -19,14 +29,6 @@ static Syntax *number(int64_t v)
     Syntax *minus = node(UNARY, "-");
     vec_push(&minus->kid, n);
     return minus;
-}
-
-static Syntax *two(NodeKind kind, const char *s, Syntax *a, Syntax *b)
-{
-    Syntax *n = node(kind, s);
-    vec_push(&n->kid, a);
-    vec_push(&n->kid, b);
-    return n;
 }
 
 static Syntax *cast_to(const char *base, Syntax *e)
