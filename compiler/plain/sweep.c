@@ -283,7 +283,7 @@ static void renumber(CFunction *f)
     f->parameters.n = n;
 }
 
-/* Gives every parameter of a public function that nothing reads the statement (void)x. */
+/* Gives every parameter that nothing reads, and that calls or users still give, the statement (void)x. */
 static void mention_unread(CFunction *f)
 {
     for (int k = f->parameters.n - 1; k >= 0; k--) {
@@ -316,6 +316,6 @@ void sweep(void)
             renumber(file()->reached.at[i]);
     } while (swept()->any);
     EACH_OF (f, file()->reached)
-        if (f->is_public && f->is_reached)
+        if (f->is_reached)
             mention_unread(f);
 }
