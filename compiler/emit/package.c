@@ -50,8 +50,8 @@ static void put_members(Text *t, const Interface *f)
         const bool packed = type_bits(v->type) < 8;
         const int64_t n = packed ? max_bytes(v) : shape_high(*v->shape);
         if (n)
-            text_put(t, "    %s %s[%s_%s_%s];\n", type_public(v->type), v->c, f->u, c_upper(v->c),
-                     packed ? "BYTES" : "SIZE");
+            text_put(t, "    %s %s[%s%s_%s_%s];\n", type_public(v->type), v->c,
+                     type_part(v->type) == v->type ? "" : "2 * ", f->u, c_upper(v->c), packed ? "BYTES" : "SIZE");
         else
             text_put(t, "    %s %s[1];\n", type_public(v->type), v->c);
     }

@@ -79,6 +79,11 @@ def forms():
         changed = re.sub(rf"({word}\[\d+\] = {{\n *)(-?)([^,]+),", r"\g<1>77,", text)
         (WORK / "m_test.c").write_text(changed)
         check(changed != text and returned() == i, f"open: with another {word} the test returns {returned()}, not {i}")
+    pairs = "(complex64[n,3] x, complex128[2] z) => (complex64[3,n] y, complex128[2] w) { y = Transpose(x) w = Identity(z) }"
+    onnx.save(parse_model(f'<ir_version: 10, opset_import: ["":21]> g {pairs}'), WORK / "pairs.onnx")
+    for n in "n=4", "n=0", "n<=4":
+        _, back = tested("pairs.onnx", "--dim", n, flags=["-fsanitize=address,undefined", "-fno-sanitize-recover=all"])
+        check(back == 0, f"complex numbers, {n}: {back}")
     text, back = tested("open.onnx", "--dim", "n<=4")
     (WORK / "m_test.c").write_text(text.replace("sizes.n = 4", "sizes.n = 5"))
     check(returned() == 255, "open: a run with a status")
