@@ -206,8 +206,8 @@ static void put_tensor(Text *t, const Interface *f, const Value *v, const char *
 {
     const char *u = c_upper(v->c);
     const char *pairs = type_part(v->type) == v->type ? "" : text_format(", two %ss each", type_public(v->type));
-    text_put(t, "/* %s \"%s\": %s %s%s%s%s */\n", what, c_comment(v->name), type_onnx(v->type), c_shape(*v->shape), pairs,
-             v->default_only ? "; NULL: the model's default" : "", note);
+    text_put(t, "/* %s \"%s\": %s %s%s%s%s */\n", what, c_comment(v->name), type_onnx(v->type), c_shape(*v->shape),
+             pairs, v->default_only ? "; NULL: the model's default" : "", note);
     text_put(t, "#define %s_%s_SIZE %lld\n", f->u, u, (long long)shape_high(*v->shape));
     text_put(t, "#define %s_%s_BYTES %lld\n", f->u, u, (long long)max_bytes(v));
     text_put(t, "#define %s_%s_RANK %d\n", f->u, u, v->shape->rank);
