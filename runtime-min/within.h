@@ -4,7 +4,7 @@
 #include "rt.h"
 
 /* below: high itself is excluded */
-#define within_PARAMS(X, V) X(idx, count) X(idx, low) X(idx, high) X(int, below)
+#define within_PARAMS(X, V) X(idx, count) X(idx, low) X(i64, high) X(int, below)
 PARAMS(within)
 #define divisor_PARAMS(X, V) X(idx, count)
 PARAMS(divisor)

@@ -259,8 +259,31 @@ static void put_status(Text *t, const Interface *f, const Emitter *e)
     text_put(t, "const char *%s_status(int status); /* the name of a status */\n\n", f->p);
 }
 
+static bool is_of_doubles(const Value *v) { return v && type_part(v->type) == F64; }
+
+static bool has_doubles(const Graph *g)
+{
+    EACH_OF (v, g->in)
+        if (is_of_doubles(v))
+            return true;
+    EACH_NODE (n, g) {
+        EACH_IN (v, n)
+            if (is_of_doubles(v))
+                return true;
+        EACH_OUT (v, n)
+            if (is_of_doubles(v))
+                return true;
+    }
+    return false;
+}
+
 void put_memory(Text *t, const Interface *f, const Emitter *e)
 {
+    if (has_doubles(e->m->graph))
+        text_put(t,
+                 "/* This model has doubles of 64 bits; avr-gcc has them from version 10 on, with -mdouble=64. */\n"
+                 "typedef char %s_double_has_64_bits[sizeof(double) == 8 ? 1 : -1];\n\n",
+                 f->p);
     text_put(t, "#define %s_ARENA_BYTES %lld /* one block for all intermediate tensors */\n", f->u,
              (long long)(plan()->arena ? plan()->arena : 1));
     text_put(t, "#define %s_ARENA_ALIGN %lld\n", f->u, (long long)plan()->align);

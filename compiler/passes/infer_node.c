@@ -157,8 +157,10 @@ static bool are_inputs_usable(Node *n)
         if (v->form != TENSOR)
             continue;
         if (v->shape->rank < 0 && !(n->op->flags & CONTROL)) {
-            error_value(v, "IO-02", "the number of dimensions of '%s' is not known", printable(v->name));
-            note_help("give its shape: --shape %s=D,D,...", printable(option_quoted(v->name)));
+            if (!v->def || !error_count()) { /* else it may follow from another error */
+                error_value(v, "IO-02", "the number of dimensions of '%s' is not known", printable(v->name));
+                note_help("give its shape: --shape %s=D,D,...", printable(option_quoted(v->name)));
+            }
             v->poisoned = !errors_are_deferred(); /* a dropped error is due at the next node that reads v */
             return false;
         }
