@@ -334,13 +334,22 @@ static bool is_read_too_late(const Value *a, const Value *y)
     return false;
 }
 
+/* Does n copy an output to the input that --state makes of it? unite_states decides on those. */
+static bool copies_to_state(const Node *n)
+{
+    EACH_AT (s, states()->at)
+        if (s->copy == n)
+            return true;
+    return false;
+}
+
 /* Can the result of the copy n be a view of its input? *w: the part that it is. */
 static bool may_be_view(const Node *n, Window *w)
 {
     const Value *x = n->call.arg[0], *y = n->call.arg[1], *a = value_storage(x), *b = value_storage(y);
     if (is_constant(x))
         return declines(REWRITE_SLICE, n, "%s is a constant", remark_value(x));
-    if (is_constant(y) || a == b)
+    if (is_constant(y) || a == b || copies_to_state(n))
         return false;
     if (is_in_callers_buffer(b))
         return declines(REWRITE_SLICE, n, "%s is in the caller's buffer", remark_value(y));

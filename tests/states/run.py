@@ -305,7 +305,39 @@ def test_small(names):
             program.run(initial, commands, limit)
 
 
+PAIRS = """#include "pairs.h"
+int main(void)
+{
+    static struct pairs_state s;
+    const float x[6] = {1, 2, 3, 4, 5, 6};
+    float y[6];
+    int wrong = pairs_reset(&s);
+    for (int run = 0; run < 2; run++) {
+        wrong |= pairs_run(&s, x, y);
+        for (int i = 0; i < 6; i++)
+            wrong |= y[i] != (run ? x[i] : 0.0f);
+    }
+    return wrong;
+}
+"""
+
+
+def complex_numbers():
+    """ONNX Runtime computes none: the state is the last run's input."""
+    folder = WORK / "pairs"
+    folder.mkdir(exist_ok=True)
+    onnx.save(parse("g (complex64[3] x, complex64[3] s) => (complex64[3] t, complex64[3] y) { t = Identity(x)  y = Identity(s) }", 21),
+              folder / "pairs.onnx")
+    (folder / "main.c").write_text(PAIRS)
+    for command in ([BUILD / "onnxcc", "pairs.onnx", "-o", "pairs.c", "--state", "t=s"],
+                    ["gcc", *STRICT, *SANITIZE, "main.c", "pairs.c", f"-I{BUILD / 'include'}", "-o", "pairs", "-lm"], ["./pairs"]):
+        p = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+        check(p.returncode == 0, f"complex numbers: {command[0]}: exit {p.returncode} {p.stderr[:500]}")
+
+
 WORK.mkdir(parents=True, exist_ok=True)
+if not sys.argv[1:]:
+    complex_numbers()
 test_small(sys.argv[1:])
 if not sys.argv[1:] or "vad" in sys.argv[1:]:
     voice()
