@@ -75,12 +75,12 @@ void each_step(const Graph *g, void (*visit)(const Node *, void *), void *arg)
 {
     static const char *const inside[] = {"then_branch", "else_branch", "body", "entry"};
     for (Node *n = g->first; n; n = n->next) {
-        if (!n->elided && !node_attr(n, "entry") && (n->call.kernel || n->call.loop || n->op->flags & CONTROL))
+        if (!n->elided && !node_graph(n, "entry") && (n->call.kernel || n->call.loop || n->op->flags & CONTROL))
             visit(n, arg);
         for (size_t i = 0; i < sizeof inside / sizeof *inside; i++) {
-            const Attr *a = node_attr(n, inside[i]);
-            if (a && a->g)
-                each_step(a->g, visit, arg);
+            const Graph *nested = node_graph(n, inside[i]);
+            if (nested)
+                each_step(nested, visit, arg);
         }
     }
 }

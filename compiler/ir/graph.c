@@ -395,6 +395,12 @@ Attr *node_attr(const Node *n, const char *attr)
     return NULL;
 }
 
+Graph *node_graph(const Node *n, const char *attr)
+{
+    const Attr *a = node_attr(n, attr);
+    return a && a->type == A_GRAPH && !(n->op->flags & CUSTOM) ? a->g : NULL;
+}
+
 Attr *attr_named(Attr *list, int n, Name name)
 {
     for (int i = 0; i < n; i++)

@@ -70,9 +70,10 @@ static void add_stacked(Dims *sizes, const Node *n, Dim d)
 Dims stacked_sizes(const Node *n)
 {
     Dims sizes = {0};
-    const Attr *body = node_attr(n, "body"), *unmade = node_attr(n, "dims");
+    const Graph *body = node_graph(n, "body");
+    const Attr *unmade = node_attr(n, "dims");
     for (int i = n->n_in - 2; body && i < n->n_out; i++) {
-        const Shape *s = body->g->out.at[i + 1]->shape;
+        const Shape *s = body->out.at[i + 1]->shape;
         for (int k = 0; n->out[i] && k < s->rank; k++)
             add_stacked(&sizes, n, s->dim[k]);
     }

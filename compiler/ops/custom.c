@@ -19,8 +19,27 @@ static bool is_plain(Node *n, const Value *v)
                       v->form == TENSOR ? type_onnx(v->type) : "no tensor");
 }
 
+/* Can a custom function take the attribute? Reports otherwise. */
+static bool is_parameter(Node *n, const Attr *a)
+{
+    switch (a->type) {
+    case A_INT:
+    case A_INTS:
+    case A_FLOAT:
+    case A_FLOATS:
+    case A_STRING:
+    case A_STRINGS: return true;
+    default:
+        return node_error(n, "the attribute '%s' is neither numbers nor strings, which operators of your own may have",
+                          printable(a->name));
+    }
+}
+
 static void custom_infer(Node *n)
 {
+    for (int i = 0; i < n->n_attr; i++)
+        if (!is_parameter(n, &n->attr[i]))
+            return;
     for (int i = 0; i < n->n_in; i++)
         if (n->in[i] && !is_plain(n, n->in[i]))
             return;
@@ -72,7 +91,7 @@ static void add_number(Parameters *p, const Attr *a, int i)
 }
 
 /* Adds a parameter for an attribute, with its name, which need not be an identifier. */
-static void add_attr(Node *n, Parameters *p, const Attr *a)
+static void add_attr(Parameters *p, const Attr *a)
 {
     switch (a->type) {
     case A_INT:
@@ -89,10 +108,7 @@ static void add_attr(Node *n, Parameters *p, const Attr *a)
         for (int i = 0; i < (a->type == A_STRING ? 1 : a->n); i++)
             vec_push(&p->values, (Param){.s = a->type == A_STRING ? a->s : a->strings[i]});
         return;
-    default:
-        node_error(n, "the attribute '%s' is neither numbers nor strings, which operators of your own may have",
-                   printable(a->name));
-        return;
+    default: return; /* custom_infer refuses it */
     }
     for (int i = 0; i < (a->type == A_INT || a->type == A_FLOAT ? 1 : a->n); i++)
         add_number(p, a, i);
@@ -110,7 +126,7 @@ static void custom_bind(Node *n)
                  n->call.arg[i]);
     }
     for (int i = 0; i < n->n_attr; i++)
-        add_attr(n, &p, &n->attr[i]);
+        add_attr(&p, &n->attr[i]);
     vec_push(&p.fields, ((Field){0}));
     n->call.fields = p.fields.at;
     n->call.param = p.values.at;
