@@ -309,7 +309,7 @@ Name node_op(const Node *n);                      /* its operator's name */
 Attr *node_attr(const Node *n, const char *name); /* or NULL */
 /* The nested graph of that name, or NULL. A custom operator has none: its attributes can have any name. */
 Graph *node_graph(const Node *n, const char *name);
-Attr *attr_named(Attr *list, int n, Name name);   /* or NULL */
+Attr *attr_named(Attr *list, int n, Name name); /* or NULL */
 void attr_set_int(Node *n, const char *name, int64_t v);
 void attr_set_ints(Node *n, const char *name, int k, const int64_t *v);
 void attr_set_float(Node *n, const char *name, double v);

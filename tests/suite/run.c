@@ -32,7 +32,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { COMPILE_SECONDS = 300, JUDGE_SECONDS = 60, BATCH = 24 /* tests in one translation unit, at most */ };
+enum { COMPILE_SECONDS = 300, JUDGE_SECONDS = 60, BATCH = 192 /* tests in one translation unit, at most */ };
 
 const char *const class_name[N_CLASSES] = {
     "not run",      "passed", "rejected", "compiler bug", "C compile failed", "C compiler warns", "crash", "timeout",

@@ -25,7 +25,8 @@ TYPES = {T.UINT2: ml_dtypes.uint2, T.INT2: ml_dtypes.int2, T.UINT4: ml_dtypes.ui
          T.FLOAT8E5M2FNUZ: ml_dtypes.float8_e5m2fnuz, T.FLOAT16: np.float16, T.BFLOAT16: ml_dtypes.bfloat16}
 BITS = {T.UINT2: 2, T.INT2: 2, T.UINT4: 4, T.INT4: 4, T.FLOAT4E2M1: 4, T.UINT16: 16, T.INT16: 16, T.FLOAT16: 16, T.BFLOAT16: 16}
 DECODER = 200_000_000     # bytes
-WAYS = {"generic": "-O1", "x86-64-v3": "-O1 -march=x86-64-v3"}
+# Without optimisation, as compiling takes most of the time, but with all shapes of tiles.
+WAYS = {"generic": "-O0 -DTILE_SMALL=0", "x86-64-v3": "-O0 -DTILE_SMALL=0 -march=x86-64-v3"}
 
 
 class Model:
