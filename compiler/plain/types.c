@@ -16,7 +16,7 @@ int rank_of(const char *base)
     };
     for (int rank = 0; base && rank < RANK_OTHER; rank++)
         for (int i = 0; names[rank][i]; i++)
-            if (!strcmp(base, names[rank][i]))
+            if (*base == *names[rank][i] && !strcmp(base, names[rank][i])) /* strcmp alone takes half of the analysis */
                 return rank;
     return RANK_OTHER;
 }
