@@ -123,52 +123,53 @@ Symbol *dim_at_least(Dim d, int64_t *min)
     return symbol_of(d);
 }
 
-static bool is_nonnegative(Dim d, int depth);
+static bool is_nonnegative(Dim d, int depth, unsigned time);
 
 /* Is rest + c * by >= 0 proven? */
-static bool is_nonnegative_with(Dim rest, int64_t c, Dim by, int depth)
+static bool is_nonnegative_with(Dim rest, int64_t c, Dim by, int depth, unsigned time)
 {
-    return is_nonnegative(dim_add(rest, dim_mul(D(c), by)), depth);
+    return is_nonnegative(dim_add(rest, dim_mul(D(c), by)), depth, time);
 }
 
 /* Is rest + c * atom >= 0 proven? Replaces the atom by a bound of it: min(p, q) <= p, p / k <= p, ... */
-static bool is_atom_nonnegative(Dim rest, int64_t c, const Expr *atom, int depth)
+static bool is_atom_nonnegative(Dim rest, int64_t c, const Expr *atom, int depth, unsigned time)
 {
     Dim p = {atom->w[0]}, q = {atom->w[atom->n - 1]};
     switch (atom->kind) {
     case EXPR_MIN:
     case EXPR_MAX:
         if ((c < 0) == (atom->kind == EXPR_MIN))
-            return is_nonnegative_with(rest, c, p, depth) || is_nonnegative_with(rest, c, q, depth);
-        return is_nonnegative_with(rest, c, p, depth) && is_nonnegative_with(rest, c, q, depth);
+            return is_nonnegative_with(rest, c, p, depth, time) || is_nonnegative_with(rest, c, q, depth, time);
+        return is_nonnegative_with(rest, c, p, depth, time) && is_nonnegative_with(rest, c, q, depth, time);
     case EXPR_SELECT:
-        return is_nonnegative_with(rest, c, (Dim){atom->w[1]}, depth) && is_nonnegative_with(rest, c, q, depth);
+        return is_nonnegative_with(rest, c, (Dim){atom->w[1]}, depth, time) &&
+               is_nonnegative_with(rest, c, q, depth, time);
     case EXPR_DIV:
         return dim_is_const(q) && q.v > 0 &&
-               is_nonnegative_with(dim_mul(rest, q), c, c < 0 ? p : dim_add(dim_sub(p, q), D(1)), depth);
+               is_nonnegative_with(dim_mul(rest, q), c, c < 0 ? p : dim_add(dim_sub(p, q), D(1)), depth, time);
     default: return false;
     }
 }
 
 static bool is_choice(const Expr *e) { return e->kind == EXPR_MIN || e->kind == EXPR_MAX || e->kind == EXPR_SELECT; }
 
-/* Is d >= 0 for all values of the symbols? False: not proven. */
-static bool is_nonnegative(Dim d, int depth)
+/* Is d >= 0 for all values of the symbols? False: not proven. time: of a walk, as its many sums share atoms. */
+static bool is_nonnegative(Dim d, int depth, unsigned time)
 {
-    if (dim_low(d) >= 0)
+    if (dim_range_at(d, time).lo >= 0)
         return true;
     if (depth == 0 || dim_is_const(d))
         return false;
     const Expr *e = dim_expr(d);
     if (e->kind != EXPR_POLY)
-        return e->kind != EXPR_SYMBOL && is_atom_nonnegative(D(0), 1, e, depth - 1);
+        return e->kind != EXPR_SYMBOL && is_atom_nonnegative(D(0), 1, e, depth - 1, time);
     /* A choice is resolved before a quotient, whose bounds are not exact. */
     for (int quotients = 0; quotients < 2; quotients++)
         for (int i = 0; i < e->n; i += 2 + (int)e->w[i + 1]) {
             const Expr *atom = e->w[i + 1] == 1 ? dim_expr((Dim){e->w[i + 2]}) : NULL;
             if (atom && (quotients ? atom->kind == EXPR_DIV : is_choice(atom)))
                 return is_atom_nonnegative(dim_sub(d, dim_mul(D(e->w[i]), (Dim){e->w[i + 2]})), e->w[i], atom,
-                                           depth - 1);
+                                           depth - 1, time);
         }
     return false;
 }
@@ -178,7 +179,7 @@ bool dim_is_at_most(Dim a, Dim b)
 {
     if (dim_is_const(a) && dim_is_const(b))
         return a.v <= b.v;
-    return dim_identical(a, b) || dim_high(a) <= dim_low(b) || is_nonnegative(dim_sub(b, a), 5);
+    return dim_identical(a, b) || dim_high(a) <= dim_low(b) || is_nonnegative(dim_sub(b, a), 5, dim_clock());
 }
 
 /* ---- operations (sums, products, quotients: poly.c) -------------------------------------------------------------- */
@@ -197,8 +198,9 @@ Dim dim_less_expr(Dim a, Dim b)
 {
     if (dim_is_at_most(b, a))
         return D(0);
-    return dim_high(a) < dim_low(b) || is_nonnegative(dim_sub(dim_sub(b, a), D(1)), 5) ? D(1)
-                                                                                       : dim_make2(EXPR_LESS, a, b);
+    return dim_high(a) < dim_low(b) || is_nonnegative(dim_sub(dim_sub(b, a), D(1)), 5, dim_clock())
+               ? D(1)
+               : dim_make2(EXPR_LESS, a, b);
 }
 
 /* min(p, q) == k with p > k: q == k; max(p, q) == k with p < k, as well. Returns q, or d as it is. */

@@ -482,6 +482,16 @@ static void loop_results(Node *n, Graph *g)
     }
 }
 
+/* Is the body's first result one bool? Reports otherwise. */
+static bool has_condition(Node *n, const Graph *g)
+{
+    const Value *c = g->out.at[0];
+    if (c->form != TENSOR || c->type != B8)
+        return node_error(n, "the body's condition is %s, not a bool",
+                          c->form == TENSOR ? type_onnx(c->type) : "no tensor");
+    return require_dim(c->def ? c->def : n, "elements of the body's condition", shape_count(*c->shape), D(1));
+}
+
 /* Infers the results of loop n, and its body if that was not inferred before. */
 static void infer_loop(Node *n)
 {
@@ -512,7 +522,7 @@ static void infer_loop(Node *n)
     infer_graph(g);
     for (int i = 0; i < g->out.n; i++)
         alternatives_choose(g, i, i > 0 && i <= carried && !ctype ? in_shape(n, i + 1).rank : -1);
-    if (is_given_up(g) || error_count() > errors) {
+    if (is_given_up(g) || error_count() > errors || !has_condition(n, g)) {
         poison(n);
         return;
     }
