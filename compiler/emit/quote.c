@@ -218,13 +218,21 @@ Name name_element(Name n, int i) { return name_format("%s_%d", n ? n->s : "size"
 
 Name name_scratch(Name n) { return name_format("%s_scratch", n && n->n ? n->s : "v"); }
 
-const char *c_shape(Shape s)
+/* The text of a size; "..." for a long one, which is not written to be measured if its symbols alone are too many. */
+static const char *short_size(Dim d)
 {
     enum { LONG = 40 };
+    int least = -1; /* each symbol takes a character, and another one beside the next symbol */
+    EACH_SYMBOL (s, d)
+        least += 2;
+    const char *const text = least > LONG ? NULL : dim_text(d);
+    return text && strlen(text) <= LONG ? text : "...";
+}
+
+const char *c_shape(Shape s)
+{
     Text t = {0};
-    for (int i = 0; i < s.rank; i++) {
-        const char *const size = dim_text(s.dim[i]);
-        text_put(&t, "%s%s", i ? "," : "", strlen(size) > LONG ? "..." : size);
-    }
+    for (int i = 0; i < s.rank; i++)
+        text_put(&t, "%s%s", i ? "," : "", short_size(s.dim[i]));
     return s.rank < 0 ? "[?]" : text_format("[%s]", t.s ? c_comment(name(t.s)) : "");
 }
