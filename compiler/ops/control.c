@@ -508,6 +508,14 @@ static void infer_loop(Node *n)
         loop_results(n, g);
         return;
     }
+    const int before_types = error_count();
+    for (int i = 0; i < g->in.n; i++)
+        if (i < 2 || n->in[i]->form == TENSOR)
+            check_given(n, g->in.at[i], i == 0 ? I64 : i == 1 ? B8 : n->in[i]->type);
+    if (error_count() > before_types) {
+        poison(n);
+        return;
+    }
     ContainerType **ctype = NULL;
     for (int i = 0; i < carried && !ctype; i++)
         if ((n->in[i + 2]->form != TENSOR || n->in[i + 2]->type == STR) && !(ctype = flatten_carried(n, g))) {

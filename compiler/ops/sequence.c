@@ -407,9 +407,11 @@ static void sequence_map(Node *n)
     Value *in[MAX_ARGS] = {make(n, "SequenceLength", 1, n->in[0]), NULL};
     Node *start = node_new(g, "onnxcc.Start", 0, NULL, 0); /* a place to insert before */
     node_insert(start, g->first);
-    for (int i = 0; i < n->n_in; i++)
+    for (int i = 0; i < n->n_in; i++) {
+        check_given(n, g->in.at[i], n->in[i]->form == SEQUENCE ? n->in[i]->components->ctype.type : n->in[i]->type);
         value_replace(g->in.at[i],
                       n->in[i]->form == SEQUENCE ? make(start, "SequenceAt", 2, n->in[i], iteration) : n->in[i]);
+    }
     node_remove(start);
     g->in.n = 0;
     vec_push(&g->in, iteration);
