@@ -508,11 +508,11 @@ static void infer_loop(Node *n)
         loop_results(n, g);
         return;
     }
-    const int before_types = error_count();
+    bool fits = true;
     for (int i = 0; i < g->in.n; i++)
         if (i < 2 || n->in[i]->form == TENSOR)
-            check_given(n, g->in.at[i], i == 0 ? I64 : i == 1 ? B8 : n->in[i]->type);
-    if (error_count() > before_types) {
+            fits &= takes_type(n, g->in.at[i], i == 0 ? I64 : i == 1 ? B8 : n->in[i]->type);
+    if (!fits) {
         poison(n);
         return;
     }

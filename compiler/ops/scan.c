@@ -76,9 +76,9 @@ static void scan_expand(Node *n)
     for (int i = 0; i < scans; i++) {
         Value *x = n->in[states + i];
         int axis = axis_of(n, list_item(n, "scan_input_axes", i), x->shape->rank);
-        if (!require_dim(n, "length of a scanned input", x->shape->dim[axis], x0->shape->dim[axis0]))
+        if (!require_dim(n, "length of a scanned input", x->shape->dim[axis], x0->shape->dim[axis0]) ||
+            !takes_type(n, g->in.at[states + i], x->type))
             return;
-        check_given(n, g->in.at[states + i], x->type);
         value_replace(g->in.at[states + i],
                       scan_slice(none, x, iter, count, axis, list_item(n, "scan_input_directions", i) == 1));
     }

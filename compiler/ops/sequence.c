@@ -408,9 +408,10 @@ static void sequence_map(Node *n)
     Node *start = node_new(g, "onnxcc.Start", 0, NULL, 0); /* a place to insert before */
     node_insert(start, g->first);
     for (int i = 0; i < n->n_in; i++) {
-        check_given(n, g->in.at[i], n->in[i]->form == SEQUENCE ? n->in[i]->components->ctype.type : n->in[i]->type);
-        value_replace(g->in.at[i],
-                      n->in[i]->form == SEQUENCE ? make(start, "SequenceAt", 2, n->in[i], iteration) : n->in[i]);
+        Value *const x = n->in[i];
+        if (!takes_type(n, g->in.at[i], x->form == SEQUENCE ? x->components->ctype.type : x->type))
+            return;
+        value_replace(g->in.at[i], x->form == SEQUENCE ? make(start, "SequenceAt", 2, x, iteration) : x);
     }
     node_remove(start);
     g->in.n = 0;

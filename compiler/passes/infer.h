@@ -16,6 +16,6 @@ Shape resolve_shape(Shape s);     /* with the sizes that its symbols are fixed t
 Value *inferred(Value *made);     /* infers the node of the result of make(), which is returned */
 /* The same for a new node with one result, which is returned; if it is folded, the node is freed. */
 Value *folded_node(Node *n);
-/* Reports the input of a graph nested in n that is declared with another type of elements than n gives it. */
-void check_given(const Node *n, const Value *formal, Type given);
+/* May n give its nested graph's input elements of this type? Not if it is declared with another one: reports that. */
+bool takes_type(const Node *n, const Value *formal, Type given);
 void poison(Node *n); /* after an error: suppresses messages about n's results and their readers */

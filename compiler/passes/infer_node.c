@@ -85,11 +85,13 @@ static void meet_symbol(Node *n, Value *v, Symbol *s, Dim is)
 
 static bool is_model_output(const Value *v) { return graph_is_entry(v->graph) && value_is_output(v); }
 
-void check_given(const Node *n, const Value *formal, Type given)
+bool takes_type(const Node *n, const Value *formal, Type given)
 {
     const TypeDesc *d = formal->desc;
-    if (d && d->form == TENSOR && d->elem && given && d->elem != given)
-        report_clash(n, formal, false, type_onnx(d->elem), type_onnx(given));
+    if (!d || d->form != TENSOR || !d->elem || !given || d->elem == given)
+        return true;
+    report_clash(n, formal, false, type_onnx(d->elem), type_onnx(given));
+    return d->hint; /* then it was a warning */
 }
 
 /* Compares a value's declared type and shape with the inferred ones. */

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { CC_SECONDS = 900, CALL_SECONDS = 300, MAX_FLAGS = 64, UNIT_BYTES = 8 << 20 };
+enum { CC_SECONDS = 300, CALL_SECONDS = 300, MAX_FLAGS = 64, UNIT_BYTES = 8 << 20 };
 
 /* ISO C: the compiler may not fuse a multiplication and an addition, so the bits are those of the compiler's
  * kernels. */
