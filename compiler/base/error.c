@@ -13,7 +13,8 @@ typedef struct Kind {
 } Kind;
 
 typedef struct Errors {
-    int errors, warnings;
+    int errors;                     /* all, so that whoever compares two counts sees an error that repeats another */
+    int different_errors, warnings; /* each text once */
     bool last_hidden;
     VEC(Kind) kinds;
     Map shown; /* the texts of all messages so far: a set of names */
@@ -145,7 +146,7 @@ static const char *whole_place(const char *place)
     return name_bytes(t.s, t.n)->s;
 }
 
-/* Is m not to be shown: the same text was already, or PER_KIND of its kind? Counts it if its text is new. */
+/* Is m not to be shown: the same text was already, or PER_KIND of its kind? Counts it. */
 static bool is_repeated(const Message *m, const char *format)
 {
     Errors *const e = &diagnostics()->state;
@@ -153,10 +154,11 @@ static bool is_repeated(const Message *m, const char *format)
     Text t = {0};
     error_text(&t, m);
     Name whole = name_bytes(t.s, t.n);
+    e->errors += !warning;
     if (map_get(&e->shown, whole))
         return true;
     map_put(&e->shown, whole, e);
-    *(warning ? &e->warnings : &e->errors) += 1;
+    *(warning ? &e->warnings : &e->different_errors) += 1;
     Kind *k = kind_of(format, m->code, warning);
     if (k->n++ < PER_KIND)
         return false;
@@ -236,6 +238,7 @@ void errors_report(const Deferred *h)
 {
     Errors *const e = &diagnostics()->state;
     e->errors += h->before.errors;
+    e->different_errors += h->before.different_errors;
     e->warnings += h->before.warnings;
     e->last_hidden = h->before.last_hidden;
     EACH_AT (said, h->before.kinds) {
@@ -284,7 +287,7 @@ static void say_sum(const Errors *e)
         text_printable(&t, error_file(), strlen(error_file()), false);
         text_put(&t, ": ");
     }
-    text_plural(&t, e->errors, "error");
+    text_plural(&t, e->different_errors, "error");
     if (e->warnings) {
         text_put(&t, ", ");
         text_plural(&t, e->warnings, "warning");

@@ -30,7 +30,7 @@ void stop_on_new_errors(int before); /* ... if more than `before` were: later st
 const char *printable(Name n); /* escaped for a terminal; a long name is cut */
 /* Appends s; characters that could move the cursor or forge a line become \xNN. Idempotent. lines: \n is kept. */
 void text_printable(Text *t, const char *s, size_t n, bool lines);
-int error_count(void);  /* errors so far */
+int error_count(void);  /* errors so far, also those that were not shown because they repeat others */
 void error_reset(void); /* sets the counts to 0 and forgets the texts */
 /* Prints a piece of the output of -v, -d and --remarks. */
 #define note(...) note_text(text_format(__VA_ARGS__))

@@ -147,6 +147,8 @@ Value *make_dims(Node *n, int k, const Dim *v);     /* the same with sizes */
 Value *unfolded(Node *n, Value *v);
 /* Constant weights of n times a factor: that of codes becomes a part of their scale, and they stay codes. */
 Value *weights_times(Node *n, Value *w, Value *factor);
+/* ops/slice.c: the `count` elements of v from `from` on; a piece of an axis whose pieces are certain to add up to it */
+Value *make_piece(Node *n, Value *v, int axis, Dim from, Dim count);
 Value *make_reshape(Node *n, Value *v, int rank, const Dim *dim); /* ops/view.c; a 0 in dim is the size 0 */
 /* ops/within.c: v, checked at run time: low <= element <= high, or < high if `below`; NULL: NULL */
 Value *make_within(Node *n, Value *v, int64_t low, Dim high, bool below);

@@ -2,6 +2,7 @@
  * they can then overwrite, and otherwise as early as possible, since a gradient takes memory until it is used. */
 #include "memory/order.h"
 
+#include "ir/call.h"
 #include "ir/kernel.h"
 #include "ir/symbol.h"
 
@@ -60,10 +61,34 @@ static const Value *old_value(const Value *v)
 
 /* ---- moves ------------------------------------------------------------------------------------------------------- */
 
+/* Has d a symbol that becomes known only while the graph runs? */
+static bool is_late(Dim d)
+{
+    EACH_SYMBOL (s, d)
+        if (symbol_graph(s))
+            return true;
+    return false;
+}
+
+/* Does n need a size that is known only once another node has run, or that is checked there? */
+static bool has_late_size(const Node *n)
+{
+    if (n->call.kernel) {
+        EACH_SIZE (size, &n->call)
+            if (is_late(size.param->d))
+                return true;
+    }
+    EACH_OUT (v, n)
+        for (int i = 0; i < v->shape->rank; i++)
+            if (is_late(v->shape->dim[i]))
+                return true;
+    return false;
+}
+
 static bool may_move(const Node *n)
 {
     bool moves = (n->call.loop || n->call.kernel || is_view(n)) && !(n->op->flags & (CONTROL | CUSTOM)) &&
-                 !symbols_of(n) && !is_assignment(n);
+                 !symbols_of(n) && !has_late_size(n) && !is_assignment(n);
     EACH_OUT (v, n)
         moves &= !v->data && v->form == TENSOR && !symbols_of(v);
     return moves;

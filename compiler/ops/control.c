@@ -511,7 +511,7 @@ static void infer_loop(Node *n)
     bool fits = true;
     for (int i = 0; i < g->in.n; i++)
         if (i < 2 || n->in[i]->form == TENSOR)
-            fits &= takes_type(n, g->in.at[i], i == 0 ? I64 : i == 1 ? B8 : n->in[i]->type);
+            fits &= takes(n, g->in.at[i], i == 0 ? I64 : i == 1 ? B8 : n->in[i]->type, i < 2 ? NULL : n->in[i]->shape);
     if (!fits) {
         poison(n);
         return;

@@ -319,11 +319,10 @@ static Value *constant_pieces(Node *n, const Chunks *c, int axis, bool squeeze)
     Value **item = NEWS(Value *, k), *axes = make_ints(n, 1, &(int64_t){axis});
     at = D(0);
     for (int i = 0; i < k; i++) {
-        Dim to = dim_add(at, size[i]);
-        item[i] = inferred(make(n, "Slice", 4, in(n, 0), make_dims(n, 1, &at), make_dims(n, 1, &to), axes));
+        item[i] = inferred(make_piece(n, in(n, 0), axis, at, size[i]));
         if (squeeze)
             item[i] = inferred(make(n, "Squeeze", 2, item[i], axes));
-        at = to;
+        at = dim_add(at, size[i]);
     }
     return sequence_new(n->graph, in_type(n, 0), k, item);
 }
@@ -409,7 +408,8 @@ static void sequence_map(Node *n)
     node_insert(start, g->first);
     for (int i = 0; i < n->n_in; i++) {
         Value *const x = n->in[i];
-        if (!takes_type(n, g->in.at[i], x->form == SEQUENCE ? x->components->ctype.type : x->type))
+        if (!takes(n, g->in.at[i], x->form == SEQUENCE ? x->components->ctype.type : x->type,
+                   x->form == TENSOR ? x->shape : NULL))
             return;
         value_replace(g->in.at[i], x->form == SEQUENCE ? make(start, "SequenceAt", 2, x, iteration) : x);
     }

@@ -101,8 +101,28 @@ static void require_ranges(Node *n, const Ranges *r)
         assume_dim(n, listed, D(r->n));
 }
 
-static AxisSlice slice_of(const Ranges *r, int a, Shape x)
+/* A limit is there for what is computed from its range, such as the size of a buffer. */
+static Dim limited(Dim d, Dim limit) { return dim_high(d) > dim_high(limit) ? dim_min(d, limit) : d; }
+
+/* Slices that make_piece makes need no comparisons of their ends, which for hundreds of pieces take seconds. */
+static bool is_piece(const Node *n)
 {
+    const Attr *piece = node_attr(n, "onnxcc.piece");
+    return piece && piece->i;
+}
+
+static AxisSlice piece_axis(const Ranges *r, int a, Shape x)
+{
+    const Dim whole = x.dim[a];
+    if (dim_is(is_axis(r->axis[0], a, x.rank), 0))
+        return (AxisSlice){D(0), whole, D(1)};
+    return (AxisSlice){limited(r->start[0], whole), limited(dim_sub(r->end[0], r->start[0]), whole), D(1)};
+}
+
+static AxisSlice slice_of(const Node *n, const Ranges *r, int a, Shape x)
+{
+    if (is_piece(n))
+        return piece_axis(r, a, x);
     Dim s = D(0), e = x.dim[a], by = D(1);
     for (int i = 0; i < r->n; i++) {
         const Dim here = is_axis(r->axis[i], a, x.rank);
@@ -122,7 +142,7 @@ static void slice_infer(Node *n)
         return;
     require_ranges(n, &r);
     for (int a = 0; a < x.rank; a++)
-        y.dim[a] = slice_of(&r, a, x).count;
+        y.dim[a] = slice_of(n, &r, a, x).count;
     set_out(n, 0, in_type(n, 0), y);
 }
 
@@ -137,7 +157,7 @@ static void slice_bind(Node *n)
     shape_strides(x, from);
     shape_strides(*out(n, 0)->shape, to);
     for (int i = 0; i < x.rank; i++) {
-        const AxisSlice slice = slice_of(&r, i, x);
+        const AxisSlice slice = slice_of(n, &r, i, x);
         s.from_at = dim_add(s.from_at, dim_mul(slice.from, from[i]));
         strided_axis(&s, slice.count, dim_mul(from[i], slice.step), to[i]);
     }
@@ -173,6 +193,13 @@ static Value *make_slice(Node *n, Value *x, int axis, Dim from, Dim count)
 {
     Dim to = dim_add(from, count);
     return make(n, "Slice", 4, x, make_dims(n, 1, &from), make_dims(n, 1, &to), make_ints(n, 1, &(int64_t){axis}));
+}
+
+Value *make_piece(Node *n, Value *x, int axis, Dim from, Dim count)
+{
+    Value *y = make_slice(n, x, axis, from, count);
+    attr_set_int(y->def, "onnxcc.piece", 1);
+    return y;
 }
 
 /* ---- Split ----------------------------------------------------------------------------------------------------- */
@@ -232,7 +259,7 @@ static void split_expand(Node *n)
         return;
     for (int i = 0; i < n->n_out; i++) {
         if (n->out[i])
-            replace_out(n, i, make_slice(n, in(n, 0), axis, at, size[i]));
+            replace_out(n, i, make_piece(n, in(n, 0), axis, at, size[i]));
         at = dim_add(at, size[i]);
     }
     expand_done(n);

@@ -16,6 +16,7 @@ Shape resolve_shape(Shape s);     /* with the sizes that its symbols are fixed t
 Value *inferred(Value *made);     /* infers the node of the result of make(), which is returned */
 /* The same for a new node with one result, which is returned; if it is folded, the node is freed. */
 Value *folded_node(Node *n);
-/* May n give its nested graph's input elements of this type? Not if it is declared with another one: reports that. */
-bool takes_type(const Node *n, const Value *formal, Type given);
+/* May n give its nested graph's input a tensor of this type and shape (NULL: any)? Reports what contradicts its
+ * declaration: another type is an error, another shape a warning, and an error only if `strict`. */
+bool takes(const Node *n, const Value *formal, Type given, const Shape *shape);
 void poison(Node *n); /* after an error: suppresses messages about n's results and their readers */

@@ -40,14 +40,13 @@ static void report_clash(const Node *n, const Value *v, bool shapes, const char 
 
 /* Does the declared shape contradict the inferred one? A number for what the caller decides does; for what only a run
  * shows it is an assumption, unless a branch certainly gives another size than that of a name. */
-static bool contradicts(const Value *v, Shape want)
+static bool contradicts(const TypeDesc *d, Shape want, Shape now)
 {
-    const Shape now = *v->shape;
     if (want.rank != now.rank)
         return true;
     for (int i = 0; i < want.rank; i++)
         if (dim_is_const(want.dim[i]) && !dim_identical(want.dim[i], now.dim[i]) &&
-            (dim_is_of_inputs(now.dim[i]) || (v->desc->dim_param[i] && dim_may_select_other(now.dim[i], want.dim[i]))))
+            (dim_is_of_inputs(now.dim[i]) || (d->dim_param[i] && dim_may_select_other(now.dim[i], want.dim[i]))))
             return true;
     return false;
 }
@@ -85,13 +84,20 @@ static void meet_symbol(Node *n, Value *v, Symbol *s, Dim is)
 
 static bool is_model_output(const Value *v) { return graph_is_entry(v->graph) && value_is_output(v); }
 
-bool takes_type(const Node *n, const Value *formal, Type given)
+bool takes(const Node *n, const Value *formal, Type given, const Shape *shape)
 {
     const TypeDesc *d = formal->desc;
-    if (!d || d->form != TENSOR || !d->elem || !given || d->elem == given)
+    if (!d || d->form != TENSOR)
         return true;
-    report_clash(n, formal, false, type_onnx(d->elem), type_onnx(given));
-    return d->hint; /* then it was a warning */
+    if (d->elem && given && d->elem != given) {
+        report_clash(n, formal, false, type_onnx(d->elem), type_onnx(given));
+        return d->hint; /* then it was a warning */
+    }
+    const Shape want = resolve_shape(d->shape);
+    if (!shape || want.rank < 0 || shape->rank < 0 || !contradicts(d, want, *shape))
+        return true;
+    report_clash(n, formal, true, shape_text(want), shape_text(*shape));
+    return d->hint || !opt()->strict;
 }
 
 /* Compares a value's declared type and shape with the inferred ones. */
@@ -106,7 +112,7 @@ static void meet_declared(Node *n, Value *v)
     }
     if (want.rank < 0 || v->shape->rank < 0)
         return;
-    if (contradicts(v, want)) {
+    if (contradicts(v->desc, want, *v->shape)) {
         report_clash(n, v, true, shape_text(want), shape_text(*v->shape));
         if (!v->desc->hint)
             v->desc->shape.rank =

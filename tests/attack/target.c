@@ -199,20 +199,17 @@ static _Noreturn void found(const char *what, const char *said)
     abort();
 }
 
-/* The messages of this run; not in the pool, where the release of a mark would free a text that has grown since. */
+/* The messages of this run; not in the pool, which may be what is exhausted. */
 static char *said;
 static size_t n_said, room_said;
 
 static void keep_text(const Message *m, void *arg)
 {
     (void)arg;
-    Text t = {0};
-    error_text(&t, m);
-    if (n_said + t.n >= room_said && !(said = realloc(said, room_said = 2 * (n_said + t.n + 1))))
+    const size_t n = (size_t)snprintf(NULL, 0, SAY_FORM, SAY_FORM_ARGS(m, "", ""));
+    if (n_said + n >= room_said && !(said = realloc(said, room_said = 2 * (n_said + n + 1))))
         abort();
-    if (t.n)
-        memcpy(said + n_said, t.s, t.n);
-    said[n_said += t.n] = 0;
+    n_said += (size_t)sprintf(said + n_said, SAY_FORM, SAY_FORM_ARGS(m, "", ""));
 }
 
 static bool ends(const char *path, const char *end)

@@ -191,8 +191,33 @@ def reported(folder):
     assert '"twice": true' in said["--report=html"] and "new values beside old ones" in said["--report=html"]
 
 
+@in_folder
+def late_sizes(folder):
+    """New values of sizes that become known only within the step: a rotation by the number of positive inputs, and ranges of that number."""
+    m = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 18]> g (float[4] x) => (float[4] y) <float[4] w = {1, 2, 3, 4}> { y = Mul(x, w) }""")
+    t = m.training_info.add()
+    t.algorithm.CopyFrom(onnx.parser.parse_graph("""rotation () => (float[4] nw, int64 nk, float[4] nv)
+        <int64[1] one = {1}, int64[1] two = {2}, int64[1] four = {4}, float zero = {0}, int64 k = {7}, float[4] v = {0, 0, 0, 0}> {
+        positive = Greater(x, zero)  at = NonZero(positive)  size = Shape(at)  n = Slice(size, one, two)
+        rest = Sub(four, n)  sizes = Concat <axis = 0> (n, rest)  a, b = Split <axis = 0> (w, sizes)  nw = Concat <axis = 0> (b, a)
+        number = Squeeze(n)  nk = Identity(number)
+        ones = ConstantOfShape <value = float {1}> (n)  zeros = ConstantOfShape(rest)  nv = Concat <axis = 0> (ones, zeros) }"""))
+    for k in "wkv":
+        t.update_binding.add(key=k, value="n" + k)
+    m, _ = build(m, folder)
+    m.reset()
+    w, rng = np.float32([1, 2, 3, 4]), np.random.default_rng(1)
+    for _ in range(20):
+        x = rng.normal(size=4).astype(np.float32)
+        m.step(x)
+        n = int((x > 0).sum())
+        w = np.concatenate([w[n:], w[:n]])
+        assert (m.w == w).all() and m.k == n and (m.v == np.repeat([1, 0], [n, 4 - n])).all(), f"{n} of {x}: {m.w}, {m.k}, {m.v}"
+
+
 def main():
-    return run_cases("training updates", *((random_models, i, i + CASES // 4) for i in range(0, CASES, CASES // 4)), reported)
+    return run_cases("training updates", *((random_models, i, i + CASES // 4) for i in range(0, CASES, CASES // 4)), reported,
+                     late_sizes)
 
 
 if __name__ == "__main__":
