@@ -86,6 +86,38 @@ static void choose_inputs(const Model *m)
         vec_push(&opt()->consts, ((struct ConstOption){v->name->s, size ? "1" : "0.5,-2,inf"}));
 }
 
+/* A tensor of the model. */
+static const char *some_tensor(const Model *m)
+{
+    const Node *n = m->graph->first;
+    for (int k = draw(16); k > 0 && n && n->next; k--)
+        n = n->next;
+    const int out = draw(2);
+    const Value *v = n && n->n_out ? n->out[out % n->n_out] : m->graph->out.n ? m->graph->out.at[0] : NULL;
+    return v && v->name ? v->name->s : "x";
+}
+
+/* Options that have another function, or another form of it. */
+static void choose_form(const Model *m)
+{
+    const Graph *g = m->graph;
+    const bool plain = target_is_plain(opt()->target);
+    opt()->training &= m->training.n && !plain;
+    switch (opt()->training ? 7 : draw(24)) {
+    case 0: opt()->as_struct = true; break;
+    case 1: opt()->expand_weights = true; break;
+    case 2: opt()->profile = !plain; break;
+    case 3: vec_push(&opt()->taps, some_tensor(m)); break;
+    case 4: vec_push(&opt()->untils, some_tensor(m)); break;
+    case 5: vec_push(&opt()->froms, some_tensor(m)); break;
+    case 6:
+        if (g->in.n && g->out.n && g->in.at[0]->name && g->out.at[0]->name)
+            vec_push(&opt()->states, ((struct StateOption){{g->out.at[0]->name->s, -1}, {g->in.at[0]->name->s, -1}}));
+        break;
+    default: break;
+    }
+}
+
 /* ---- runs in the compiler ---------------------------------------------------------------------------------------- */
 
 enum { MAX_RUN = 1 << 20 };
@@ -167,17 +199,19 @@ static void run(void *input)
     const Input *in = input;
 #ifdef TARGET_whole
     choose_dumps();
+    opt()->training = draw(4); /* which is read only if asked for */
 #endif
     Model *m = parse_bytes("fuzz.onnx", in->data, in->n, memmem(in->data, in->n, "location", 8) ? beside : NULL);
     parsed++;
 #ifdef TARGET_whole
     bound_sizes();
     choose_inputs(m);
-    if (draw(8))
+    choose_form(m);
+    if (draw(8) && !opt()->training)
         EACH_NODE (n, m->graph)
             add_custom(n);
     compile_model(m);
-    if (draw(8) || !run_model(m))
+    if (draw(8) || opt()->training || opt()->states.n || !run_model(m)) /* a run has no state */
         emit_files(m);
     compiled++;
 #else
