@@ -1,5 +1,5 @@
 /* cut.c - cut: tensors of the model, by their names in the file, become outputs (--tap, --until) or inputs (--from);
- * nodes and inputs that nothing needs any more are removed.
+ * nodes and inputs that nothing needs any more are removed, and without --training its graphs.
  * Requires: a checked graph, before inference. Leaves: the same, with another interface. */
 #include "base/options.h"
 #include "ir/provenance.h"
@@ -319,9 +319,22 @@ static void add_taps(Model *m)
         add_inner(m, &inner, opt()->inner.at[i]);
 }
 
+/* Without --training: graphs that are not compiled read none of the model's values. */
+static void cut_training(const Model *m)
+{
+    EACH_AT (t, m->training) {
+        if (t->init)
+            graph_discard(t->init);
+        if (t->algorithm)
+            graph_discard(t->algorithm);
+    }
+}
+
 void cut_model(Model *m)
 {
     Graph *g = m->graph;
+    if (!opt()->training)
+        cut_training(m);
     const int errors = error_count(); /* of earlier stages */
     Marked used = {0};
     EACH_VALUE (v, g->in.at, g->in.n)

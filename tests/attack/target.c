@@ -101,12 +101,11 @@ static const char *some_tensor(const Model *m)
 static void choose_form(const Model *m)
 {
     const Graph *g = m->graph;
-    const bool plain = target_is_plain(opt()->target);
-    opt()->training &= m->training.n && !plain;
+    opt()->training &= m->training.n > 0;
     switch (opt()->training ? 7 : draw(24)) {
     case 0: opt()->as_struct = true; break;
     case 1: opt()->expand_weights = true; break;
-    case 2: opt()->profile = !plain; break;
+    case 2: opt()->profile = !target_is_plain(opt()->target); break;
     case 3: vec_push(&opt()->taps, some_tensor(m)); break;
     case 4: vec_push(&opt()->untils, some_tensor(m)); break;
     case 5: vec_push(&opt()->froms, some_tensor(m)); break;
@@ -199,7 +198,7 @@ static void run(void *input)
     const Input *in = input;
 #ifdef TARGET_whole
     choose_dumps();
-    opt()->training = draw(4); /* which is read only if asked for */
+    opt()->training = draw(4) && !target_is_plain(opt()->target); /* which is read only if asked for */
 #endif
     Model *m = parse_bytes("fuzz.onnx", in->data, in->n, memmem(in->data, in->n, "location", 8) ? beside : NULL);
     parsed++;
