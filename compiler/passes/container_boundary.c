@@ -174,6 +174,8 @@ static const char *component_note(const ContainerType *b, int i)
         return i ? ": the keys of all maps" : ": a row of values per map";
     if (b->form == MAP)
         return i ? ": the keys of these values, without duplicates" : ": the values of a map, in any order";
+    if (b->form == SEQUENCE && b->item.n && b->item.at[0]->form == TENSOR)
+        return "";
     for (int k = 0; k < b->item.n; i -= ctype_count(b->item.at[k++]))
         if (i < ctype_count(b->item.at[k]))
             return component_note(b->item.at[k], i);
@@ -387,10 +389,27 @@ static void name_components(Model *m, const ContainerType *b, Name n)
     }
 }
 
+/* Ends the session if the model's sequences become too many outputs: a file of a few bytes can have them as long, and
+ * as often, as it likes. */
+static void check_elements(const Graph *g)
+{
+    enum { LIMIT = 4096 };
+    for (int i = 0, n = 0; i < g->out.n; i++) {
+        const Value *v = g->out.at[i];
+        n += v->form == TENSOR ? 0 : ctype_count(ctype_of(v));
+        if (n <= LIMIT)
+            continue;
+        error_at(text_format("graph.output[%d] \"%s\"", i, printable(boundary()->outputs.at[i].name)), "LIM-01",
+                 "the C function would have more than %d outputs for the elements of sequences", LIMIT);
+        stop_on_errors();
+    }
+}
+
 void containers_leave(Model *m)
 {
     Graph *g = m->graph;
     Values all = {0};
+    check_elements(g);
     for (int i = 0; i < g->out.n; i++) {
         Value *v = g->out.at[i];
         InterfaceGroup *group = &boundary()->outputs.at[i];
