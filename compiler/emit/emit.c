@@ -95,8 +95,13 @@ static void put_prologue(Emitter *e, const Interface *f)
         }
         define_elements(e, v);
     }
-    for (int i = 0; i < states()->at.n; i++)
-        declare_state(e, states()->at.at[i].in);
+    EACH_AT (kept, states()->at) {
+        declare_state(e, kept->in);
+        define_elements(e, kept->in);
+    }
+    for (int i = 0; f->entry && i < f->entry->state.n; i++)
+        if (f->entry->state.at[i])
+            define_elements(e, f->entry->state.at[i]);
     const InterfaceGroup *groups;
     int n = interface_groups(false, &groups);
     for (int i = 0; i < n; i++)

@@ -245,6 +245,15 @@ def small():
         {"s": np.zeros((1, 2, 5), np.float32)}, steps(5, x=(1, 2, 3)), None, []
     yield "constant", parse("g (float[2] x, float[2] s) => (float[2] t, float[2] y) <float[2] t = {1, 2}> { y = Add(s, x) }"), \
         {"t": "s"}, [], {"s": np.zeros(2, np.float32)}, steps(3, x=(2,)), None, []
+    yield "counter", parse("""g (float[8] x, int64[1] n) => (int64[1] m, float[k] y, float[l] z)
+        <int64[1] zero = {0}, int64[1] one = {1}> { y = Slice(x, zero, n, zero)  m = Add(n, one)  z = Slice(x, zero, m, zero) }"""), \
+        {"m": "n"}, [], {"n": np.zeros(1, np.int64)}, steps(10, x=(8,)) + steps(3, x=(8,)), None, []
+    yield "trips", parse("""g (float[4] x, int64 n) => (int64 m, float[k, 4] y) <int64 one = {1}, bool yes = {1}> {
+        y = Loop(n, yes) <body = b (int64 i, bool go) => (bool on, float[4] z) { on = Identity(go)  z = Neg(x) }>  m = Add(n, one) }"""), \
+        {"m": "n"}, ["--all-dims=<=6"], {"n": np.array(0)}, steps(5, x=(4,)), None, []
+    yield "sizes", parse("""g (float[1] x, int64[2] n) => (int64[2] m, float[k, l] y) <int64[2] one = {1, 2}>
+        { y = Expand(x, n)  m = Add(n, one) }"""), {"m": "n"}, ["--all-dims=<=7"], {"n": np.zeros(2, np.int64)}, steps(5, x=(1,)), \
+        lambda after: after["n"][1] > 8, []
     refused = [{"i": np.array([i]), "x": floats(3)} for i in (0, 2, 5, 1, 9, 1)]
     yield "refused", parse("""g (float[3] x, int64[1] i, float[3] s) => (float[3] t, float[1] y)
         { t = Add(s, x)  y = Gather(t, i) }"""), {"t": "s"}, [], {"s": np.zeros(3, np.float32)}, ["z", *refused], None, \

@@ -215,9 +215,26 @@ def late_sizes(folder):
         assert (m.w == w).all() and m.k == n and (m.v == np.repeat([1, 0], [n, 4 - n])).all(), f"{n} of {x}: {m.w}, {m.k}, {m.v}"
 
 
+@in_folder
+def state_as_a_size(folder):
+    """A counter is the size of a result."""
+    m = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 18]> g (float[4] x) => (float[k] y) <int64[1] n = {0}, int64[1] first = {0}> {
+        y = Slice(x, first, n, first) }""")
+    t = m.training_info.add()
+    t.algorithm.CopyFrom(onnx.parser.parse_graph("count () => (int64[1] next) <int64[1] one = {1}> { next = Add(n, one) }"))
+    t.update_binding.add(key="n", value="next")
+    m, _ = build(m, folder)
+    m.reset()
+    x = np.float32([1, 2, 3, 4])
+    for n in range(7):
+        for (got,) in m.run(x).values(), m.step(x).values():
+            assert (got == x[:n]).all(), f"{n}: {got}"
+        assert m.n == n + 1, m.n
+
+
 def main():
     return run_cases("training updates", *((random_models, i, i + CASES // 4) for i in range(0, CASES, CASES // 4)), reported,
-                     late_sizes)
+                     late_sizes, state_as_a_size)
 
 
 if __name__ == "__main__":
