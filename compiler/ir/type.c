@@ -140,6 +140,14 @@ Dim shape_product(Shape s, int from, int to)
     return p;
 }
 
+Shape shape_without(Shape s, int axis)
+{
+    for (int i = axis; i < s.rank - 1; i++)
+        s.dim[i] = s.dim[i + 1];
+    s.rank--;
+    return s;
+}
+
 Dim shape_count(Shape s) { return shape_product(s, 0, s.rank); }
 
 int64_t shape_high(Shape s)

@@ -47,7 +47,8 @@ Shape shape_of_numbers(int rank, const int64_t *dim);
 const Shape *shape_keep(Shape s);                       /* interned: equal shapes have the same address */
 const int64_t *dims_keep(int rank, const int64_t *dim); /* the same for numbers */
 Shape shape_list(int rank, ...);                        /* Dims */
-Dim shape_count(Shape s);                               /* number of elements */
+Shape shape_without(Shape s, int axis);
+Dim shape_count(Shape s);                     /* number of elements */
 int64_t shape_high(Shape s);                  /* number of elements at its upper bounds; INT64_MAX: too many */
 Dim shape_product(Shape s, int from, int to); /* of dim[from..to) */
 bool shape_identical(Shape a, Shape b);

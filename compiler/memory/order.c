@@ -5,6 +5,7 @@
 #include "ir/call.h"
 #include "ir/kernel.h"
 #include "ir/symbol.h"
+#include "passes/state.h"
 
 enum { SMALL = 16 }; /* bytes whose lifetime does not matter */
 
@@ -61,26 +62,17 @@ static const Value *old_value(const Value *v)
 
 /* ---- moves ------------------------------------------------------------------------------------------------------- */
 
-/* Has d a symbol that becomes known only while the graph runs? */
-static bool is_late(Dim d)
-{
-    EACH_SYMBOL (s, d)
-        if (symbol_graph(s))
-            return true;
-    return false;
-}
-
 /* Does n need a size that is known only once another node has run, or that is checked there? */
 static bool has_late_size(const Node *n)
 {
     if (n->call.kernel) {
         EACH_SIZE (size, &n->call)
-            if (is_late(size.param->d))
+            if (!is_given(size.param->d))
                 return true;
     }
     EACH_OUT (v, n)
         for (int i = 0; i < v->shape->rank; i++)
-            if (is_late(v->shape->dim[i]))
+            if (!is_given(v->shape->dim[i]))
                 return true;
     return false;
 }

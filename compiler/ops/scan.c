@@ -41,14 +41,6 @@ static int scan_count(Node *n, int inputs)
     return 0;
 }
 
-static Shape without_axis(Shape s, int axis)
-{
-    for (int i = axis; i < s.rank - 1; i++)
-        s.dim[i] = s.dim[i + 1];
-    s.rank--;
-    return s;
-}
-
 /* The slice of scan input x for iteration `iter`, computed at the start of the body. */
 static Value *scan_slice(Node *first, Value *x, Value *iter, Value *count, int axis, bool backward)
 {
@@ -84,7 +76,7 @@ static void scan_expand(Node *n)
     for (int i = 0; i < scans; i++) {
         Value *x = n->in[states + i];
         int axis = axis_of(n, list_item(n, "scan_input_axes", i), x->shape->rank);
-        const Shape step = without_axis(*x->shape, axis);
+        const Shape step = shape_without(*x->shape, axis);
         if (!require_dim(n, "length of a scanned input", x->shape->dim[axis], x0->shape->dim[axis0]) ||
             !takes(n, g->in.at[states + i], x->type, &step))
             return;

@@ -345,10 +345,7 @@ static Value *open_pieces(Node *n, const Chunks *c, int axis, bool squeeze)
     }
     bool ones = !in(n, 1);
     piece.dim[axis] = ones ? D(1) : D(dim_high(c->list ? c->whole : dim_min(c->part, c->whole)));
-    for (int i = axis; i < x.rank - 1 && squeeze; i++)
-        piece.dim[i] = piece.dim[i + 1];
-    piece.rank -= squeeze;
-    ctype_widen_shape(b, piece);
+    ctype_widen_shape(b, squeeze ? shape_without(piece, axis) : piece);
     for (int i = 0; i < x.rank && !ones; i++)
         b->fixed[i] &= i != axis;
     Node *m = make_node(n, "onnxcc.Cut", 2, (Value *[]){in(n, 0), place_value(n, 1)}, 2);

@@ -389,9 +389,9 @@ static void name_components(Model *m, const ContainerType *b, Name n)
     }
 }
 
-/* Ends the session if the model's sequences become too many outputs: a file of a few bytes can have them as long, and
- * as often, as it likes. */
-static void check_elements(const Graph *g)
+/* Ends the session if sequences become too many outputs: a file of a few bytes can have them as long, and as often, as
+ * it likes. */
+static void limit_parts(const Graph *g)
 {
     enum { LIMIT = 4096 };
     for (int i = 0, n = 0; i < g->out.n; i++) {
@@ -400,7 +400,8 @@ static void check_elements(const Graph *g)
         if (n <= LIMIT)
             continue;
         error_at(text_format("graph.output[%d] \"%s\"", i, printable(boundary()->outputs.at[i].name)), "LIM-01",
-                 "the C function would have more than %d outputs for the elements of sequences", LIMIT);
+                 "the C function would have more than %d outputs for the parts of sequences, optionals and maps",
+                 LIMIT);
         stop_on_errors();
     }
 }
@@ -409,7 +410,7 @@ void containers_leave(Model *m)
 {
     Graph *g = m->graph;
     Values all = {0};
-    check_elements(g);
+    limit_parts(g);
     for (int i = 0; i < g->out.n; i++) {
         Value *v = g->out.at[i];
         InterfaceGroup *group = &boundary()->outputs.at[i];

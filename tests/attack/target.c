@@ -198,7 +198,7 @@ static void run(void *input)
     const Input *in = input;
 #ifdef TARGET_whole
     choose_dumps();
-    opt()->training = draw(4) && !target_is_plain(opt()->target); /* which is read only if asked for */
+    opt()->training = draw(4) && !target_is_plain(opt()->target); /* as the parser wants to know */
 #endif
     Model *m = parse_bytes("fuzz.onnx", in->data, in->n, memmem(in->data, in->n, "location", 8) ? beside : NULL);
     parsed++;

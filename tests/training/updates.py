@@ -193,7 +193,8 @@ def reported(folder):
 
 @in_folder
 def late_sizes(folder):
-    """New values of sizes that become known only within the step: a rotation by the number of positive inputs, and ranges of that number."""
+    """New values of sizes that become known only within the step: a rotation by the number of positive inputs, and as
+    many ones."""
     m = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 18]> g (float[4] x) => (float[4] y) <float[4] w = {1, 2, 3, 4}> { y = Mul(x, w) }""")
     t = m.training_info.add()
     t.algorithm.CopyFrom(onnx.parser.parse_graph("""rotation () => (float[4] nw, int64 nk, float[4] nv)
