@@ -81,7 +81,7 @@ static void put_prologue(Emitter *e, const Interface *f)
         fail_if(e, "RT_BAD_WEIGHTS", "!%s_weights", f->p);
     EACH_AT (size, f->sizes)
         if (size->symbol)
-            define_symbol(e, size->symbol, text_format("rt_size(sizes->%s)", size->name));
+            define_given(e, size->symbol, text_format("sizes->%s", size->name));
     define_kept(e);
     check_kept(e, true);
     EACH_OF (v, f->in) {
@@ -135,7 +135,7 @@ static void put_epilogue(Emitter *e, const Interface *f)
         if (size->out) {
             const Dim d = size->out->shape->dim[size->axis];
             declare_parts(e, d);
-            line(e, "sizes->%s = %s;", size->name, dim_c(d));
+            line(e, "sizes->%s = %s;", size->name, dim_wide_c(d));
         }
     end_parts(e, 0);
 }

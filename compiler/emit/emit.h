@@ -188,7 +188,8 @@ void find_state_uses(void (*use)(Emitter *, Dim), Emitter *e); /* the sizes in t
 /* Prints the definition of s where it becomes known: a declaration, or an assignment if it is declared in an outer
  * block; and the check of its bounds. */
 void define_symbol(Emitter *e, Symbol *s, const char *value);
-void define_elements(Emitter *e, Value *v); /* the sizes that are read from v's elements */
+void define_given(Emitter *e, Symbol *s, const char *field); /* the same for a size in a field of 64 bits */
+void define_elements(Emitter *e, Value *v);                  /* the sizes that are read from v's elements */
 void define_iteration(Emitter *e, const Graph *body, const char *iteration);
 /* Before the code of a node with graphs: the variables of sizes that become known there and are used outside. */
 void begin_sizes(Emitter *e, const Node *n);

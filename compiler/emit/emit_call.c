@@ -55,7 +55,7 @@ static void put_param(Emitter *e, Text *t, const Field *f, const Param *p)
     else if (dim_is_const(p->d))
         text_integer(t, f->type == FIELD_i64 ? I64 : I32, dim_value(p->d));
     else
-        text_put(t, f->type == FIELD_int ? "(int)(%s)" : "%s", dim_c(p->d));
+        text_put(t, f->type == FIELD_int ? "(int)(%s)" : "%s", f->type == FIELD_i64 ? dim_wide_c(p->d) : dim_c(p->d));
 }
 
 static bool is_zero(const Field *f, const Param *p)

@@ -126,7 +126,7 @@ static void emit_loop_node(Emitter *e, Node *n)
     else if (n->in[1] && !starts)
         text_put(&head, "(%s > 0 || %s[0])%s", iteration, pointer(n->in[1]), n->in[0] ? " && " : "");
     if (n->in[0])
-        text_put(&head, "%s < %s", iteration, dim_c(value_dim(n->in[0], 0)));
+        text_put(&head, "%s < %s", iteration, dim_wide_c(value_dim(n->in[0], 0)));
     step_called(e, n, NULL);
     line(e, "%s; %s++) {", head.s, iteration);
     e->depth++;

@@ -1,6 +1,7 @@
 /* emit_sizes.c - variables of run-time sizes: their scopes, definitions and checks. A size is declared in the innermost
  * block that contains its origin and all its uses. */
 #include "emit/emit.h"
+#include "base/options.h"
 #include "ir/scope.h"
 #include "passes/state.h"
 
@@ -105,9 +106,21 @@ void find_state_uses(void (*use)(Emitter *, Dim), Emitter *e)
     }
 }
 
+/* Is s an element whose bounds exceed idx? The number of an iteration, which is an idx itself, is none. */
+static bool may_exceed_idx(const Symbol *s)
+{
+    const int64_t limit = target_idx(opt()->target);
+    if (s->origin.kind != ORIGIN_ELEMENT || (s->low >= -limit && s->high <= limit))
+        return false;
+    const Value *v = s->origin.value;
+    return !v->graph->owner || v != v->graph->in.at[0];
+}
+
 void find_scopes(Emitter *e)
 {
     Graph *g = e->m->graph;
+    for (int i = 0; i < symbol_count(); i++)
+        symbol_at(i)->is_wide = may_exceed_idx(symbol_at(i));
     scopes_begin();
     mention_graph(e, g);
     find_state_uses(mention_outside, e);
@@ -124,26 +137,39 @@ static const char *size_name(const Symbol *s)
     return c_name(o->kind == ORIGIN_ELEMENT ? name_element(o->value->name, o->index) : s->name, "size");
 }
 
-void define_symbol(Emitter *e, Symbol *s, const char *value)
+static const char *size_type(const Symbol *s) { return s->is_wide ? "i64" : "idx"; }
+
+/* Prints the definition of s, and the check of its bounds; `wide`: its value in 64 bits, if it may not fit idx. */
+static void define(Emitter *e, Symbol *s, const char *value, const char *wide)
 {
     if (!s->c)
         s->c = size_name(s);
-    line(e, scope_of(e, s) == birthplace(e, s) ? "const idx %s = %s;" : "%s = %s;", s->c, value);
+    if (scope_of(e, s) == birthplace(e, s))
+        line(e, "const %s %s = %s;", size_type(s), s->c, value);
+    else
+        line(e, "%s = %s;", s->c, value);
     Text t = {0};
     if (s->low > INT64_MIN)
         text_put(&t, "%s < %lld", s->c, (long long)s->low);
     if (s->high < INT64_MAX)
         text_put(&t, "%s%s > %lld", t.n ? " || " : "", s->c, (long long)s->high);
+    if (wide && s->high > target_idx(opt()->target))
+        text_put(&t, "%s%s != %s", t.n ? " || " : "", s->c, wide);
     if (t.n)
         fail_if(e, "RT_BAD_SIZE", "%s", t.s);
     s->known = true;
 }
 
-/* An element of v that determines a size; 0 if v has fewer elements, which a check that needs the size then refuses. */
-static const char *element(Value *v, int index)
+void define_symbol(Emitter *e, Symbol *s, const char *value) { define(e, s, value, NULL); }
+void define_given(Emitter *e, Symbol *s, const char *field) { define(e, s, text_format("rt_size(%s)", field), field); }
+
+/* The element that s is; 0 if its tensor has fewer, which a check that needs the size then refuses. */
+static const char *element(const Symbol *s)
 {
+    Value *v = s->origin.value;
+    const int index = s->origin.index;
     const Dim count = shape_count(*v->shape);
-    const char *const size = text_format("rt_size(%s[%d])", pointer(v), index);
+    const char *const size = text_format(s->is_wide ? "%s[%d]" : "rt_size(%s[%d])", pointer(v), index);
     return dim_low(count) > index ? size : text_format("%s > %d ? %s : 0", dim_wide_c(count), index, size);
 }
 
@@ -151,7 +177,7 @@ void define_elements(Emitter *e, Value *v)
 {
     for (Symbol *s = symbols_of(v); s; s = s->next)
         if (!s->known && map_get(&e->used, s))
-            define_symbol(e, s, element(v, s->origin.index));
+            define_symbol(e, s, element(s));
 }
 
 void define_iteration(Emitter *e, const Graph *body, const char *iteration)
@@ -187,7 +213,7 @@ static void begin_size(Symbol *s, void *arg)
         return;
     if (g == here) {
         s->c = size_name(s);
-        line(a->e, "idx %s = %s;", s->c, start);
+        line(a->e, "%s %s = %s;", size_type(s), s->c, start);
     } else if (is_repeated(here, g))
         line(a->e, "%s = %s;", s->c, start);
 }

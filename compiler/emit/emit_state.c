@@ -85,7 +85,7 @@ void define_kept(Emitter *e)
         if (k->given)
             fail_if(e, "RT_BAD_SIZE", "state->%s != 0 && state->%s != %s", k->symbol->c, k->symbol->c, k->symbol->c);
         else
-            define_symbol(e, k->symbol, text_format("rt_size(state->%s)", k->symbol->c));
+            define_given(e, k->symbol, text_format("state->%s", k->symbol->c));
     }
 }
 
@@ -99,5 +99,5 @@ void check_kept(Emitter *e, bool given)
 void put_next(Emitter *e)
 {
     EACH_AT (size, states()->sizes)
-        line(e, "state->%s = %s;", size->symbol->c, dim_c(size->next));
+        line(e, "state->%s = %s;", size->symbol->c, dim_wide_c(size->next));
 }

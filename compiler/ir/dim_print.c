@@ -1,7 +1,8 @@
 /* dim_print.c - sizes as text, for messages and as C. In C they have the type idx and use plain operators where bounds
- * prove that all intermediate results fit 32 bits; otherwise they are computed in 64 bits by functions that saturate as
- * dim.c does. */
+ * prove that all intermediate results fit it, of 32 bits or what the target has; otherwise they are computed in 64 bits
+ * by functions that saturate as dim.c does. */
 #include "base/error.h"
+#include "base/options.h"
 #include "ir/expr.h"
 #include "ir/symbol.h"
 
@@ -22,9 +23,10 @@ static const struct Form {
 #undef EXPR
 };
 
-/* ---- proofs that results fit 32 bits ----------------------------------------------------------------------------- */
+/* ---- proofs that results fit idx ----------------------------------------------------------------------------------- */
 
-static bool fits_32_bits(Range r) { return r.lo >= -INT32_MAX && r.hi <= INT32_MAX; }
+static int64_t limit(void) { return target_idx(opt()->target); }
+static bool fits_idx(Range r) { return r.lo >= -limit() && r.hi <= limit(); }
 static bool is_narrow(Dim d, unsigned time);
 
 static bool compares(ExprKind kind) { return kind == EXPR_LESS || kind == EXPR_EQUAL; }
@@ -32,7 +34,7 @@ static bool compares(ExprKind kind) { return kind == EXPR_LESS || kind == EXPR_E
 /* Is the result one of the operands? */
 static bool chooses(ExprKind kind) { return kind == EXPR_MIN || kind == EXPR_MAX || kind == EXPR_SELECT; }
 
-/* Upper bound of the absolute value of a product and its partial products; INT64_MAX: a factor may not fit 32 bits. */
+/* Upper bound of the absolute value of a product and its partial products; INT64_MAX: a factor may not fit idx. */
 static int64_t max_of_term(const int64_t *w, unsigned time)
 {
     int64_t max = number_mul(w[0], w[0] < 0 ? -1 : 1);
@@ -48,25 +50,25 @@ static int64_t max_of_term(const int64_t *w, unsigned time)
 static bool is_narrow_sum(const Expr *e, unsigned time)
 {
     int64_t sum = 0;
-    for (int i = 0; i < e->n && sum <= INT32_MAX; i += 2 + (int)e->w[i + 1]) {
+    for (int i = 0; i < e->n && sum <= limit(); i += 2 + (int)e->w[i + 1]) {
         int64_t max = max_of_term(&e->w[i], time);
-        sum = max > INT32_MAX ? max : sum + max;
+        sum = max > limit() ? max : sum + max;
     }
-    return sum <= INT32_MAX;
+    return sum <= limit();
 }
 
 static bool is_plain(Dim d, unsigned time);
 
-/* Do d and its operands fit 32 bits for all values of the symbols? Operands of which one is chosen need not, and those
+/* Do d and its operands fit idx for all values of the symbols? Operands of which one is chosen need not, and those
  * of comparisons may have 64 bits. */
 static bool is_narrow(Dim d, unsigned time)
 {
     if (dim_is_const(d))
-        return fits_32_bits((Range){d.v, d.v});
+        return fits_idx((Range){d.v, d.v});
     Expr *e = dim_expr(d);
     if (e->narrow_at == time)
         return e->narrow;
-    bool narrow = fits_32_bits(dim_range_at(d, time));
+    bool narrow = fits_idx(dim_range_at(d, time));
     if (e->kind == EXPR_POLY)
         narrow = narrow && is_narrow_sum(e, time);
     else if (e->kind != EXPR_SYMBOL && !compares(e->kind))
@@ -76,10 +78,11 @@ static bool is_narrow(Dim d, unsigned time)
     return e->narrow = narrow;
 }
 
-/* Is d a value of type idx in C: computed in 32 bits, or a symbol, or chosen from such values? */
+/* Is d a value of type idx in C: computed in idx, or a variable, or chosen from such values? */
 static bool is_plain(Dim d, unsigned time)
 {
-    if (is_narrow(d, time) || symbol_of(d))
+    const Symbol *s = symbol_of(d);
+    if (is_narrow(d, time) || (s && !s->is_wide))
         return true;
     if (dim_is_const(d) || !chooses(dim_expr(d)->kind))
         return false;
@@ -187,6 +190,12 @@ static const char *symbol_text(const Symbol *s)
     return s->name->n && !s->name->s[s->name->n - 1] ? "?" : printable(s->name);
 }
 
+static const char *variable(const Symbol *s)
+{
+    symbol_check_known(s, s->c != NULL);
+    return s->c;
+}
+
 static void print(const Printer *p, Dim d)
 {
     if (dim_is_const(d)) {
@@ -201,8 +210,7 @@ static void print(const Printer *p, Dim d)
     }
     switch (e->kind) {
     case EXPR_SYMBOL:
-        symbol_check_known(s, !p->as_c || s->c);
-        text_put(p->t, "%s", p->as_c ? s->c : symbol_text(s));
+        text_put(p->t, "%s%s", p->as_c && s->is_wide ? "(idx)" : "", p->as_c ? variable(s) : symbol_text(s));
         break;
     case EXPR_POLY: print_poly(p, e); break;
     case EXPR_MUL: print_factors(p, e); break;
@@ -224,7 +232,7 @@ static void print(const Printer *p, Dim d)
 
 static void print_wide_term(const Printer *p, const int64_t *w)
 {
-    if (max_of_term(w, p->time) <= INT32_MAX) {
+    if (max_of_term(w, p->time) <= limit()) {
         print_term(p, w[0], w);
         return;
     }
@@ -264,12 +272,16 @@ static void print_wide_parts(const Printer *p, const Expr *e)
 
 static void print_wide(const Printer *p, Dim d)
 {
-    if (dim_is_const(d) || is_plain(d, p->time)) {
+    if (dim_is_const(d)) {
         print(p, d);
         return;
     }
     const Expr *e = dim_expr(d);
-    if (e->c)
+    if (e->kind == EXPR_SYMBOL)
+        text_put(p->t, "%s", variable(symbol_of(d)));
+    else if (is_plain(d, p->time))
+        print(p, d);
+    else if (e->c)
         text_put(p->t, "%s", e->c);
     else if (e->kind == EXPR_POLY)
         print_wide_sum(p, e);
@@ -303,7 +315,7 @@ const char *dim_factor_c(Dim d)
         print_factor(&p, d);
         return t.s;
     }
-    bool fits = fits_32_bits(dim_range_at(d, p.time));
+    bool fits = fits_idx(dim_range_at(d, p.time));
     text_put(&t, "%s", fits ? "(idx)" : "rt_size(");
     print_wide(&p, d);
     text_put(&t, "%s", fits ? "" : ")");

@@ -28,7 +28,8 @@ struct Symbol {
     int64_t value;         /* during a run inside the compiler */
     bool known;            /* its value is known at this point of the run or of the emitted code */
     struct Symbol *beside; /* scope.c: the next symbol of the same graph */
-    const char *c;         /* variable in the emitted C */
+    const char *c;         /* variable in the emitted C ... */
+    bool is_wide;          /* ... which is an i64, as the value may exceed idx */
 };
 Symbol *symbol_by_name(Name n); /* the model's symbol of that name; created if missing */
 /* A new symbol, named `why` or why#N. --dim for this name, for `why` or, if that is v[0], for v tightens the bounds. */

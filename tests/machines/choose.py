@@ -1,8 +1,9 @@
 """Writes the tests that run on every machine: choose.py FOLDER SUITE CELLS OPERATORS
 
 FOLDER/tests/cover has links to a few of the official tests, the support table's and our own, which together call every kernel and every
-function of elements in every type in which any test calls it; FOLDER/small/cover has the same for the kernels that only code for SMALL
-calls; FOLDER/uncalled lists the kernels that no test calls."""
+function of elements in every type in which any test calls it, and to the tests WIDE; FOLDER/small/cover has those that call the kernels
+which only code for SMALL calls; FOLDER/uncalled lists the kernels that no test calls."""
+import fnmatch
 import os
 import pathlib
 import re
@@ -15,6 +16,7 @@ BUILD = pathlib.Path(os.environ["B"]).resolve()
 SMALL = "cortex-m3"     # a target whose code calls kernels of its own
 SMALL_TESTS = "*quant*"     # the tests among which those that call them are found
 AVR = {"load_u8"}       # only code for an AVR calls it: avr.py
+WIDE = "own_scopes_wide_*"  # tests that only a machine whose sizes have 32 bits can fail
 TAG = r"(?:b?f16|f32|f64|[iu](?:2|4|8|16|32|64)|b8|c64|c128|str|f8e\w+|f[46]e\w+)"
 CALL = re.compile(rf"\b([a-z]\w*_{TAG})\(")
 
@@ -52,10 +54,10 @@ def cover(tests):
     return chosen
 
 
-def write_cover(folder, tests):
-    """Writes links to a small set of the tests; returns the kernels that they call."""
+def write_cover(folder, tests, always=()):
+    """Writes links to a small set of the tests, and to those that are chosen always; returns the kernels that they call."""
     folder.mkdir(parents=True)
-    for test in cover(tests):
+    for test in {*cover(tests), *always}:
         (folder / test.name).symlink_to(test)
     return set().union(*(calls for calls, _ in tests.values()))
 
@@ -65,7 +67,7 @@ def write_covers(folder, suites):
     tests = {}
     for suite in suites:
         tests |= called(suite)
-    calls = write_cover(folder / "tests" / "cover", tests)
+    calls = write_cover(folder / "tests" / "cover", tests, [t for t in tests if fnmatch.fnmatch(t.name, WIDE)])
     left = kernels() - calls
     small = {t: (more & left, size) for t, (more, size) in called(suites[-1], SMALL, SMALL_TESTS).items() if more & left}
     return calls | write_cover(folder / "small" / "cover", small)

@@ -55,6 +55,19 @@ MOVED = f"""{HEAD} g (float[m, 5] x, bool c) => (float[k, m] y) {{
             four = Constant <value_ints = [4]> () nil = Constant <value_ints = [0]> () p = Slice (v, nil, four) }},
             else_branch = e () => (float[q] q) {{ q = Neg (v) }}> }}> (x) }}"""
 
+# Elements that may exceed the sizes of a machine of 32 bits; what is computed from them is exact, though, in results and sizes.
+WIDE = f"""{HEAD} g (float[10] x, int64[1] n) => (int64[1] more, bool[1] same, float[a] left, float[b] rest, float[d] part, float[e] some, float[t] y) {{
+    one = Constant <value_ints = [1]> () zero = Constant <value_ints = [0]> () seven = Constant <value_ints = [7]> ()
+    much = Constant <value_ints = [2999999995]> () most = Constant <value_ints = [2147483647]> () whole = Constant <value_ints = [1000000000]> ()
+    more = Add (n, one) same = Equal (n, most) begin = Slice (x, zero, more) difference = Sub (n, much) left = Slice (x, zero, difference, zero)
+    k = Mod (n, seven) rest = Slice (begin, zero, k, zero) times = Div (n, whole) part = Slice (x, times, seven, zero)
+    above = Greater (n, most) first = Squeeze (above)
+    some = If (first) <then_branch = f () => (float[p] u) {{ u = Slice (x, zero, difference, zero) }},
+        else_branch = g () => (float[q] v) {{ v = Slice (x, zero, k, zero) }}>
+    few = Min (difference, seven) trips = Squeeze (few) nil = Constant <value_float = 0.5> ()
+    last, y = Loop <body = l (int64 i, bool go, float v) => (bool on, float w, float z) {{ on = Identity (go) w = Add (v, nil) z = Identity (w) }}>
+        (trips, , nil) }}"""
+
 
 def add_all(c):
     rng = np.random.default_rng(5)
@@ -68,3 +81,5 @@ def add_all(c):
         add(c, f"scopes_bags_{int(taken)}", BAGS, [rng.standard_normal((9, 3)).astype(np.float32), np.array([0, 4, 6, 9]), np.array(1 + 2 * taken)])
         add(c, f"scopes_fed_{int(taken)}", FED, [x[0], np.array(taken)])
         add(c, f"scopes_moved_{int(taken)}", MOVED, [x, np.array(taken)])
+    for i, n in enumerate((3000000000, 2999999994, 2147483647, 2147483648, 5, -3000000000)):
+        add(c, f"scopes_wide_{i}", WIDE, [np.arange(10, dtype=np.float32), np.array([n])])
