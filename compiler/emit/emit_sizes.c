@@ -112,8 +112,8 @@ static bool may_exceed_idx(const Symbol *s)
     const int64_t limit = target_idx(opt()->target);
     if (s->origin.kind != ORIGIN_ELEMENT || (s->low >= -limit && s->high <= limit))
         return false;
-    const Value *v = s->origin.value;
-    return !v->graph->owner || v != v->graph->in.at[0];
+    const Graph *g = s->origin.value->graph;
+    return !g->owner || !g->in.n || g->in.at[0] != s->origin.value;
 }
 
 void find_scopes(Emitter *e)
