@@ -19,11 +19,20 @@ static Graph *scope_of(const Emitter *e, const Symbol *s)
     return g ? g : birthplace(e, s);
 }
 
-/* Code of graph `in` uses d: counts that, and widens the scopes of its symbols. */
+/* Is s an element whose bounds exceed idx? The number of an iteration, which is an idx itself, is none. */
+static bool may_exceed_idx(const Symbol *s)
+{
+    const int64_t limit = target_idx(opt()->target);
+    const bool fits = s->low >= -limit && s->high <= limit;
+    return s->origin.kind == ORIGIN_ELEMENT && !fits && !symbol_is_iteration(s);
+}
+
+/* Code of graph `in` uses d: counts that, and sets the scopes and the types of its symbols. */
 static void mention(Emitter *e, Dim d, const Graph *in)
 {
     dim_use(d);
     EACH_SYMBOL (s, d) {
+        s->is_wide = may_exceed_idx(s);
         Graph *g = scope_of(e, s);
         while (!graph_encloses(g, in))
             g = g->parent;
@@ -106,21 +115,9 @@ void find_state_uses(void (*use)(Emitter *, Dim), Emitter *e)
     }
 }
 
-/* Is s an element whose bounds exceed idx? The number of an iteration, which is an idx itself, is none. */
-static bool may_exceed_idx(const Symbol *s)
-{
-    const int64_t limit = target_idx(opt()->target);
-    if (s->origin.kind != ORIGIN_ELEMENT || (s->low >= -limit && s->high <= limit))
-        return false;
-    const Graph *g = s->origin.value->graph;
-    return !g->owner || !g->in.n || g->in.at[0] != s->origin.value;
-}
-
 void find_scopes(Emitter *e)
 {
     Graph *g = e->m->graph;
-    for (int i = 0; i < symbol_count(); i++)
-        symbol_at(i)->is_wide = may_exceed_idx(symbol_at(i));
     scopes_begin();
     mention_graph(e, g);
     find_state_uses(mention_outside, e);
@@ -257,12 +254,14 @@ void hide_parts(const Emitter *e, bool hide)
         dim_is_variable(part->d, hide ? NULL : part->c, part->is_wide);
 }
 
+static bool is_finite(Dim d) { return dim_low(d) > INT64_MIN && dim_high(d) < INT64_MAX; }
+
 /* The condition under which an assumption does not hold: "n != 3", "n == 0". */
 static const char *failure_of(const Assumption *a)
 {
     if (dim_is_truth(a->d) && dim_is(a->is, 0))
         return bare(dim_c(a->d));
-    const char *fits = dim_is_narrow(a->d) || dim_is_narrow(a->is) ? NULL : dim_wide_c(a->d);
+    const char *fits = is_finite(a->d) || is_finite(a->is) ? NULL : dim_wide_c(a->d);
     return text_format("%s != %s%s%s%s", dim_wide_c(a->d), dim_wide_c(a->is), fits ? " || !rt_wide_fits(" : "",
                        fits ? fits : "", fits ? ")" : "");
 }

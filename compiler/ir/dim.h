@@ -41,7 +41,6 @@ const char *dim_text(Dim d);     /* the same */
 const char *dim_c(Dim d);        /* an expression over the emitted C's size variables, of type idx */
 const char *dim_factor_c(Dim d); /* the same, in parentheses unless it can be a factor */
 const char *dim_wide_c(Dim d);   /* the same, of type i64 and computed in 64 bits */
-bool dim_is_narrow(Dim d);       /* proven: it and its operands fit idx */
 bool dim_is_plain(Dim d);        /* its type in C is idx */
 bool dim_is_truth(Dim d);        /* a comparison, in parentheses as C */
 /* Variables for parts of sizes (dim_parts.c). */

@@ -93,7 +93,6 @@ static bool is_plain(Dim d, unsigned time)
     return plain;
 }
 
-bool dim_is_narrow(Dim d) { return is_narrow(d, dim_clock()); }
 bool dim_is_plain(Dim d) { return is_plain(d, dim_clock()); }
 
 bool dim_is_truth(Dim d) { return !dim_is_const(d) && compares(dim_expr(d)->kind) && !dim_expr(d)->c; }

@@ -28,6 +28,12 @@ void scopes_begin(void)
 
 Symbol *symbols_born_in(const Graph *g) { return map_get(born(), g); }
 
+bool symbol_is_iteration(const Symbol *s)
+{
+    const Graph *g = s->origin.kind == ORIGIN_ELEMENT ? s->origin.value->graph : NULL;
+    return g && g->owner && node_graph(g->owner, "body") && g->in.n && g->in.at[0] == s->origin.value;
+}
+
 int64_t symbol_start(const Symbol *s) { return s->low > 0 ? s->low : s->high < 0 ? s->high : 0; }
 
 /* ---- symbols of nested graphs ------------------------------------------------------------------------------------ */

@@ -6,8 +6,9 @@
 bool graph_encloses(const Graph *outer, const Graph *inner); /* or is the same */
 
 void scopes_begin(void); /* before a walk in execution order: resets Symbol.known, groups the symbols by graph */
-Symbol *symbols_born_in(const Graph *g); /* the first symbol that becomes known in g; the others follow by .beside */
-int64_t symbol_start(const Symbol *s);   /* its value until then: 0, or the bound nearest to 0 */
+Symbol *symbols_born_in(const Graph *g);   /* the first symbol that becomes known in g; the others follow by .beside */
+bool symbol_is_iteration(const Symbol *s); /* the number of a loop's current iteration */
+int64_t symbol_start(const Symbol *s);     /* its value until then: 0, or the bound nearest to 0 */
 /* Visits the symbols of all graphs nested in n. symbols_end: they are known from now on. */
 void symbols_inside(const Node *n, void (*visit)(Symbol *, void *), void *arg);
 void symbols_end(const Node *n);

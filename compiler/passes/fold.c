@@ -4,6 +4,7 @@
 #include "ir/exec.h"
 #include "ir/loop.h"
 #include "ir/provenance.h"
+#include "ir/scope.h"
 #include "ir/spatial.h"
 #include "passes/passes.h"
 
@@ -34,6 +35,28 @@ static Dim dim_quotient(Dim a, Dim b)
 static Dim dim_remainder(Dim a, Dim b) { return dim_is_const(b) && dim_value(b) > 0 ? dim_mod(a, b) : dim_unknown; }
 static Dim dim_greater(Dim a, Dim b) { return dim_less_expr(b, a); }
 
+/* Does x follow from the sizes of tensors and the numbers of iterations alone? Those are below 2^31. */
+static bool is_of_sizes(Dim x)
+{
+    EACH_SYMBOL (s, x)
+        if (s->origin.kind == ORIGIN_ELEMENT && !symbol_is_iteration(s))
+            return false;
+    return true;
+}
+
+/* A conversion of x by node n. Of an int64 Cast to int32 keeps 32 bits; a run refuses one that has more. */
+static bool convert_dim(Node *n, Dim x, const Step *s, Dim *y)
+{
+    *y = x;
+    if (s->type == B8 && (dim_low(x) < 0 || dim_high(x) > 1))
+        *y = dim_eq_expr(dim_eq_expr(x, D(0)), D(0));
+    else if (s->type == I32 && dim_is_const(x))
+        *y = D((int32_t)dim_value(x));
+    else if (s->type == I32 && s->a == I64 && !is_of_sizes(x))
+        assume_dim(n, dim_max(D(INT32_MIN), dim_min(x, D(INT32_MAX))), x);
+    return s->type == I64 || s->type == I32 || s->type == B8;
+}
+
 /* The scalar functions that can be applied to symbolic integers. */
 static bool apply_to_dims(const char *fn, int n, const Dim *x, Dim *y)
 {
@@ -52,7 +75,7 @@ static bool apply_to_dims(const char *fn, int n, const Dim *x, Dim *y)
         return *y = dim_eq_expr(x[0], D(0)), true;
     if (n == 3 && !strcmp(fn, "where"))
         return *y = dim_select(x[0], x[1], x[2]), true;
-    if (n == 1 && (!strcmp(fn, "to") || !strcmp(fn, "identity")))
+    if (n == 1 && !strcmp(fn, "identity"))
         return *y = x[0], true;
     return false;
 }
@@ -93,7 +116,8 @@ static bool fold_symbolic_loop(Node *n)
             Dim x[4];
             for (int k = 0; k < s->n_arg; k++)
                 x[k] = argument_dim(l, &d, s->arg[k], e, step);
-            if (!apply_to_dims(s->fn, s->n_arg, x, &step[i]))
+            if (!strcmp(s->fn, "to") ? !convert_dim(n, x[0], s, &step[i])
+                                     : !apply_to_dims(s->fn, s->n_arg, x, &step[i]))
                 return false;
         }
         ((Dim *)(uintptr_t)t->data)[e] = argument_dim(l, &d, l->out_step[0], e, step);
