@@ -140,6 +140,12 @@ typedef enum NodeKind {
     ENUM /* inside a function; s: its text */
 } NodeKind;
 
+typedef struct TypeOf {
+    const char *base;
+    Struct *structure;
+    int pointers; /* and arrays */
+} TypeOf;
+
 typedef struct Syntax {
     NodeKind kind;
     bool arrow;
@@ -155,6 +161,8 @@ typedef struct Syntax {
     SyntaxList kid;           /* a FOR has four: declaration or expression, condition, step, body; may be NULL */
     const char *before, *after;
     ValueSet *seen;        /* the values that it had in trace.c */
+    TypeOf kept;           /* its type, while file()->keeps_types ... */
+    bool is_kept;          /* ... and once it is known */
     struct Object *object; /* of a COMPOUND, or a CALL that returns a structure */
 } Syntax;
 
@@ -167,6 +175,7 @@ typedef struct CFile {
     Map types;       /* names that are types */
     VEC(CFunction *) reached;
     ValueSet (*value_of)(Syntax *e); /* of a constant expression */
+    bool keeps_types;                /* expressions do not change now */
 } CFile;
 SHARED_PART(CFile, file)
 
@@ -193,11 +202,6 @@ Syntax *node(NodeKind kind, const char *s);
 Token *after_braces(Token *t); /* the token after the } that closes the { at t */
 
 /* ---- types.c: what expressions are ------------------------------------------------------------------------------- */
-typedef struct TypeOf {
-    const char *base;
-    Struct *structure;
-    int pointers; /* and arrays */
-} TypeOf;
 TypeOf type_of(const Syntax *e);
 TypeOf type_of_operands(const Syntax *e); /* the one that both operands of a BINARY are converted to */
 enum { RANK_SMALL, RANK_INT, RANK_UNSIGNED, RANK_WIDE, RANK_I64, RANK_SIZE, RANK_FLOAT, RANK_OTHER };

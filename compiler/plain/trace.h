@@ -8,12 +8,12 @@
 #include "plain/syntax.h"
 
 enum {
-    KNOWN_MAX = 8,           /* calls of a function whose results are kept */
-    CELLS_MAX = 256,         /* of a variable that is followed */
-    UNROLLED_MAX = 8,        /* iterations that are executed one by one */
-    NESTED_MAX = 32,         /* ... with those of the loops around */
-    STEPS_MAX = 40000000,    /* expressions evaluated; beyond, only analyse.c's values are used */
-    STEPS_PRECISE = 20000000 /* then no loop is unrolled any more */
+    KNOWN_MAX = 8,          /* calls of a function whose results are kept */
+    CELLS_MAX = 256,        /* of a variable that is followed */
+    UNROLLED_MAX = 8,       /* iterations that are executed one by one */
+    NESTED_MAX = 32,        /* ... with those of the loops around */
+    STEPS_MAX = 5000000,    /* expressions evaluated; beyond, only analyse.c's values are used */
+    STEPS_PRECISE = 4000000 /* then no loop is unrolled any more */
 };
 
 typedef struct Enclosing { /* a loop or switch around the present point */

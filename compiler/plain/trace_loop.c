@@ -330,6 +330,7 @@ static void execute(Syntax *n)
 void trace_file(void)
 {
     *trace() = (Trace){.eval = eval, .execute = execute};
+    file()->keeps_types = true; /* which takes half of the time otherwise */
     EACH_OF (f, file()->reached) {
         if (!f->is_public)
             continue;
@@ -337,5 +338,6 @@ void trace_file(void)
         trace()->nested = 1;
         call(f, NULL, NULL);
     }
+    file()->keeps_types = false;
     trace()->is_done = !trace()->gives_up;
 }
