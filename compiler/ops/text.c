@@ -21,7 +21,8 @@ static int64_t constant_text(const Tensor *t)
     return max;
 }
 
-int64_t text_bound(const Value *v)
+/* known: value -> its bound + 1, so that a value on several ways is asked once. */
+static int64_t bound_of(const Value *v, Map *known)
 {
     if (v->data)
         return constant_text(v->data);
@@ -29,15 +30,30 @@ int64_t text_bound(const Value *v)
         return dim_high(dim_resolve(dim_symbol(symbol_by_name(name_format("%s_text", v->name->s)))));
     if (v->text || !v->def)
         return v->text ? v->text : INT64_MAX;
+    const uint64_t before = (uintptr_t)map_get(known, v);
+    if (before)
+        return (int64_t)(before - 1);
     int64_t max = v->def->n_in || v->def->n_attr ? 0 : INT64_MAX;
     for (int i = 0; i < v->def->n_in; i++)
-        if (v->def->in[i] && v->def->in[i]->type == STR && text_bound(v->def->in[i]) > max)
-            max = text_bound(v->def->in[i]);
+        if (v->def->in[i] && v->def->in[i]->type == STR) {
+            const int64_t given = bound_of(v->def->in[i], known);
+            max = given > max ? given : max;
+        }
     for (int i = 0; i < v->def->n_attr; i++) /* the results of branches, or of the last iteration */
         if (v->def->attr[i].g) {
-            int64_t inside = text_bound(v->def->attr[i].g->out.at[v->def_i + name_is(v->def->attr[i].name, "body")]);
+            const Graph *g = v->def->attr[i].g;
+            const int64_t inside = bound_of(g->out.at[v->def_i + name_is(v->def->attr[i].name, "body")], known);
             max = inside > max ? inside : max;
         }
+    map_put(known, v, (void *)(uintptr_t)((uint64_t)max + 1));
+    return max;
+}
+
+int64_t text_bound(const Value *v)
+{
+    Map known = {0};
+    const int64_t max = bound_of(v, &known);
+    map_free(&known);
     return max;
 }
 
