@@ -302,6 +302,8 @@ LARGE = {
                                            ["--all-dims=<=4"], ""),
     "the same sequence as several outputs": (lambda: model([node("SplitToSequence", ["x"], ["y"])], (info("x", [3000, "N"]),),
                                                            ["y"] * 100), ["--all-dims=<=4"], "more than 4096 outputs"),
+    "a string out of thousands": (lambda: model([node("SplitToSequence", ["x"], ["s"]), node("SequenceAt", ["s", "z"], ["y"])],
+                                                (info("x", [3000], STRING), info("z", [], INT64))), [], ""),
     "many graphs": (lambda: many_graphs(3000), [], ""),
     "graphs deep enough": (lambda: nested_if(98), [], ""),
     "loops deep enough": (lambda: nested_loop(97), ["--dim", "m<=4"], ""),
