@@ -29,6 +29,7 @@ static bool matches_any(const char *target, const char *patterns)
 }
 
 bool target_is_plain(const Target *t) { return !strcmp(t->name, "plain"); }
+bool target_is_portable(const Target *t) { return target_is_plain(t) || !strcmp(t->name, "generic"); }
 int64_t target_idx(const Target *t) { return t->addresses ? t->addresses : INT32_MAX; }
 bool target_loads(const Target *t) { return !strcmp(t->name, "avr"); }
 

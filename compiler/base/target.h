@@ -27,8 +27,9 @@ typedef struct Target {
     const char *suits;  /* names of processors that it suits best: patterns separated by blanks */
 } Target;
 
-bool target_is_plain(const Target *t); /* C99 without extensions */
-int64_t target_idx(const Target *t);   /* up to which idx counts on every machine of the target */
+bool target_is_plain(const Target *t);    /* C99 without extensions */
+bool target_is_portable(const Target *t); /* its C is for any machine */
+int64_t target_idx(const Target *t);      /* up to which idx counts on every machine of the target */
 bool target_loads(const Target *t); /* constants are in a memory from which they must be copied before they are read */
 const Target *target_find(const char *name);
 const char *target_nearest(const char *name); /* for a name that is no target; NULL: none better than generic */

@@ -190,6 +190,7 @@ void find_state_uses(void (*use)(Emitter *, Dim), Emitter *e); /* the sizes in t
 void define_symbol(Emitter *e, Symbol *s, const char *value);
 void define_given(Emitter *e, Symbol *s, const char *field); /* the same for a size in a field of 64 bits */
 void define_elements(Emitter *e, Value *v);                  /* the sizes that are read from v's elements */
+bool iterations_exceed_idx(const Node *loop); /* ... on some machine of the target; their number is then an i64 */
 void define_iteration(Emitter *e, const Graph *body, const char *iteration);
 /* Before the code of a node with graphs: the variables of sizes that become known there and are used outside. */
 void begin_sizes(Emitter *e, const Node *n);

@@ -95,7 +95,7 @@ static void emit_stacked(Emitter *e, const Node *n, const Graph *g, const char *
             continue;
         Dim count = shape_count(*b->shape), bytes = dim_mul(count, D(type_bits(b->type) / 8));
         if (type_bits(b->type) % 8)
-            line(e, "rt_stack(%s, %s, %s, %s, %d);", pointer(y), iteration, pointer(b), dim_c(count),
+            line(e, "rt_stack(%s, (idx)%s, %s, %s, %d);", pointer(y), iteration, pointer(b), dim_c(count),
                  type_bits(b->type));
         else
             line(e, "memcpy((unsigned char *)%s + %s * %s, %s, (size_t)(%s));", pointer(y), iteration,
@@ -119,7 +119,8 @@ static void emit_loop_node(Emitter *e, Node *n)
     const char **size = NEWS(const char *, stacked.n);
     for (int i = 0; i < stacked.n; i++)
         line(e, "idx %s = 0;", size[i] = c_name(NULL, "slice"));
-    text_put(&head, "for (idx %s = 0; ", iteration);
+    const bool is_wide = iterations_exceed_idx(n);
+    text_put(&head, is_wide ? "for (i64 %s = 0; " : "for (idx %s = 0; ", iteration);
     const Tensor *starts = n->in[1] ? n->in[1]->data : NULL;
     if (starts && !tensor_get_int(starts, 0))
         text_put(&head, "%s < 0%s", iteration, n->in[0] ? " && " : "");
@@ -149,7 +150,7 @@ static void emit_loop_node(Emitter *e, Node *n)
     emit_stacked(e, n, g, iteration);
     end_parts(e, outside);
     if (counted)
-        line(e, "%s = %s + 1;", trips->c, iteration);
+        line(e, is_wide ? "%s = rt_size(%s + 1);" : "%s = %s + 1;", trips->c, iteration);
     const Tensor *goes_on = g->out.at[0]->data;
     if (!goes_on)
         line(e, "if (!%s[0])", pointer(g->out.at[0]));

@@ -19,12 +19,22 @@ static Graph *scope_of(const Emitter *e, const Symbol *s)
     return g ? g : birthplace(e, s);
 }
 
-/* Is s an element whose bounds exceed idx? The number of an iteration, which is an idx itself, is none. */
+bool iterations_exceed_idx(const Node *loop)
+{
+    const Target *const t = opt()->target;
+    const int64_t limit = target_is_portable(t) ? INT16_MAX : target_idx(t);
+    const int64_t max = loop->in[0] ? dim_high(value_dim(loop->in[0], 0)) : INT64_MAX;
+    return max > limit && (!loop->call.n_size || loop->call.size[0]->high > limit);
+}
+
+/* Is s an element whose bounds exceed idx? */
 static bool may_exceed_idx(const Symbol *s)
 {
+    if (symbol_is_iteration(s))
+        return iterations_exceed_idx(s->origin.value->graph->owner);
     const int64_t limit = target_idx(opt()->target);
     const bool fits = s->low >= -limit && s->high <= limit;
-    return s->origin.kind == ORIGIN_ELEMENT && !fits && !symbol_is_iteration(s);
+    return s->origin.kind == ORIGIN_ELEMENT && !fits;
 }
 
 /* Code of graph `in` uses d: counts that, and sets the scopes and the types of its symbols. */

@@ -42,6 +42,7 @@ const char *dim_c(Dim d);        /* an expression over the emitted C's size vari
 const char *dim_factor_c(Dim d); /* the same, in parentheses unless it can be a factor */
 const char *dim_wide_c(Dim d);   /* the same, of type i64 and computed in 64 bits */
 bool dim_is_plain(Dim d);        /* its type in C is idx */
+bool dim_needs_32_bits(void);    /* sizes printed as C so far are right only where idx has 32 bits or more */
 bool dim_is_truth(Dim d);        /* a comparison, in parentheses as C */
 /* Variables for parts of sizes (dim_parts.c). */
 void dim_use(Dim d); /* the emitted code uses d once more */

@@ -25,14 +25,30 @@ static const struct Form {
 
 /* ---- proofs that results fit idx ----------------------------------------------------------------------------------- */
 
+PART(bool, needs_32_bits)
+
 static int64_t limit(void) { return target_idx(opt()->target); }
-static bool fits_idx(Range r) { return r.lo >= -limit() && r.hi <= limit(); }
+static bool is_within(Range r, int64_t max) { return r.lo >= -max && r.hi <= max; }
+static bool fits_idx(Range r) { return is_within(r, limit()); }
+
+bool dim_needs_32_bits(void) { return *needs_32_bits(); }
+
+/* Takes note of a value of type idx in the C: idx has 16 bits on some machines, on which a larger one is not right. One
+ * that exceeds `limit` is clamped to idx, and checked. */
+static void note_idx(Range r)
+{
+    if (fits_idx(r) && !is_within(r, INT16_MAX))
+        *needs_32_bits() = true;
+}
+
 static bool is_narrow(Dim d, unsigned time);
 
 static bool compares(ExprKind kind) { return kind == EXPR_LESS || kind == EXPR_EQUAL; }
 
 /* Is the result one of the operands? */
 static bool chooses(ExprKind kind) { return kind == EXPR_MIN || kind == EXPR_MAX || kind == EXPR_SELECT; }
+
+static Range range_of(Dim d, unsigned time) { return dim_is_const(d) ? (Range){d.v, d.v} : dim_range_at(d, time); }
 
 /* Upper bound of the absolute value of a product and its partial products; INT64_MAX: a factor may not fit idx. */
 static int64_t max_of_term(const int64_t *w, unsigned time)
@@ -47,14 +63,15 @@ static int64_t max_of_term(const int64_t *w, unsigned time)
     return max;
 }
 
-static bool is_narrow_sum(const Expr *e, unsigned time)
+/* The same of a sum and its partial sums; more than `limit`, if they may exceed it. */
+static int64_t max_of_sum(const Expr *e, unsigned time)
 {
     int64_t sum = 0;
     for (int i = 0; i < e->n && sum <= limit(); i += 2 + (int)e->w[i + 1]) {
         int64_t max = max_of_term(&e->w[i], time);
         sum = max > limit() ? max : sum + max;
     }
-    return sum <= limit();
+    return sum;
 }
 
 static bool is_plain(Dim d, unsigned time);
@@ -70,7 +87,7 @@ static bool is_narrow(Dim d, unsigned time)
         return e->narrow;
     bool narrow = fits_idx(dim_range_at(d, time));
     if (e->kind == EXPR_POLY)
-        narrow = narrow && is_narrow_sum(e, time);
+        narrow = narrow && max_of_sum(e, time) <= limit();
     else if (e->kind != EXPR_SYMBOL && !compares(e->kind))
         for (int i = 0; i < e->n && narrow; i++)
             narrow = (chooses(e->kind) ? is_plain : is_narrow)((Dim){e->w[i]}, time);
@@ -192,11 +209,15 @@ static const char *symbol_text(const Symbol *s)
 static const char *variable(const Symbol *s)
 {
     symbol_check_known(s, s->c != NULL);
+    if (!s->is_wide)
+        note_idx((Range){s->low, s->high});
     return s->c;
 }
 
 static void print(const Printer *p, Dim d)
 {
+    if (p->as_c)
+        note_idx(range_of(d, p->time));
     if (dim_is_const(d)) {
         print_number(p->t, d.v);
         return;
@@ -211,7 +232,11 @@ static void print(const Printer *p, Dim d)
     case EXPR_SYMBOL:
         text_put(p->t, "%s%s", p->as_c && s->is_wide ? "(idx)" : "", p->as_c ? variable(s) : symbol_text(s));
         break;
-    case EXPR_POLY: print_poly(p, e); break;
+    case EXPR_POLY:
+        if (p->as_c)
+            note_idx((Range){0, max_of_sum(e, p->time)});
+        print_poly(p, e);
+        break;
     case EXPR_MUL: print_factors(p, e); break;
     case EXPR_DIV: print_quotient(p, e); break;
     case EXPR_SELECT:
@@ -231,7 +256,9 @@ static void print(const Printer *p, Dim d)
 
 static void print_wide_term(const Printer *p, const int64_t *w)
 {
-    if (max_of_term(w, p->time) <= limit()) {
+    const int64_t max = max_of_term(w, p->time);
+    if (max <= limit()) {
+        note_idx((Range){0, max});
         print_term(p, w[0], w);
         return;
     }
@@ -272,7 +299,7 @@ static void print_wide_parts(const Printer *p, const Expr *e)
 static void print_wide(const Printer *p, Dim d)
 {
     if (dim_is_const(d)) {
-        print(p, d);
+        print_number(p->t, d.v);
         return;
     }
     const Expr *e = dim_expr(d);
@@ -306,15 +333,20 @@ const char *dim_wide_c(Dim d)
     return t.s;
 }
 
+/* A number by itself is not noted for dim_needs_32_bits: a machine of 16 bits has no object of that size. */
 const char *dim_factor_c(Dim d)
 {
     Text t = {0};
     Printer p = {&t, true, dim_clock()};
-    if (dim_is_const(d) || is_plain(d, p.time)) {
+    if (dim_is_const(d))
+        return text_format(d.v < 0 ? "(%s)" : "%s", dim_text(d));
+    if (is_plain(d, p.time)) {
         print_factor(&p, d);
         return t.s;
     }
-    bool fits = fits_idx(dim_range_at(d, p.time));
+    const Range r = dim_range_at(d, p.time);
+    const bool fits = fits_idx(r);
+    note_idx(r);
     text_put(&t, "%s", fits ? "(idx)" : "rt_size(");
     print_wide(&p, d);
     text_put(&t, "%s", fits ? "" : ")");
@@ -325,6 +357,8 @@ const char *dim_c(Dim d)
 {
     Text t = {0};
     Printer p = {&t, true, dim_clock()};
+    if (dim_is_const(d))
+        return dim_text(d);
     if (!is_plain(d, p.time))
         return dim_factor_c(d);
     print(&p, d);

@@ -44,6 +44,19 @@ static bool is_of_sizes(Dim x)
     return true;
 }
 
+/* Node n's sum or product y, which the type has to hold: expressions saturate at 64 bits, where integers wrap around. A
+ * run refuses one that has more. */
+static void keep_to_type(Node *n, const Step *s, Dim y)
+{
+    static const char *const grow[] = {"add", "sub", "mul", "neg"};
+    bool may_grow = false;
+    for (size_t i = 0; i < sizeof grow / sizeof *grow; i++)
+        may_grow |= !strcmp(s->fn, grow[i]);
+    const int64_t max = s->type == I32 ? INT32_MAX : INT64_MAX - 1;
+    if (may_grow && !dim_is_const(y) && !is_of_sizes(y))
+        assume_dim(n, dim_max(D(-max - (s->type == I32)), dim_min(y, D(max))), y);
+}
+
 /* A conversion of x by node n. Of an int64 Cast to int32 keeps 32 bits; a run refuses one that has more. */
 static bool convert_dim(Node *n, Dim x, const Step *s, Dim *y)
 {
@@ -119,6 +132,7 @@ static bool fold_symbolic_loop(Node *n)
             if (!strcmp(s->fn, "to") ? !convert_dim(n, x[0], s, &step[i])
                                      : !apply_to_dims(s->fn, s->n_arg, x, &step[i]))
                 return false;
+            keep_to_type(n, s, step[i]);
         }
         ((Dim *)(uintptr_t)t->data)[e] = argument_dim(l, &d, l->out_step[0], e, step);
     }

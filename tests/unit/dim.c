@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include "unit.h"
 
+#include "base/options.h"
 #include "onnxcc.h"
 #include "rt.h"
 
@@ -13,6 +14,7 @@ static Dim n, m, s; /* n, m >= 0; s any */
 static int setup(void **state)
 {
     fresh_run(state);
+    opt()->target = target_find("generic");
     n_ = symbol_by_name(name("n"));
     m_ = symbol_by_name(name("m"));
     s_ = symbol_fresh("start", INT64_MIN, INT64_MAX);
