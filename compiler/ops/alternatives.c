@@ -211,6 +211,26 @@ void alternatives_give(Node *n, Graph *const *branch)
         drop_results(n, branch);
 }
 
+void alternatives_pass(Node *n, Graph *const *branch, int k)
+{
+    const int results = n->n_out;
+    bool any = false;
+    for (int i = 0; i < results; i++) {
+        Value *a = branch[k]->out.at[i], *v = n->out[i];
+        if (!alternatives_of(a))
+            continue;
+        any = true;
+        if (!v)
+            continue;
+        const Alternatives *x = alternatives_of(exported(n, branch, k, a));
+        add_alternatives(v, x->by, x->condition, x->of[0], x->of[1]);
+        undefine(v);
+        n->out[i] = NULL;
+    }
+    if (any)
+        drop_results(n, branch);
+}
+
 /* ---- readers ----------------------------------------------------------------------------------------------------- */
 
 /* The operands of a node, and those that its copy in a branch reads instead. */

@@ -54,18 +54,25 @@ static Shape either_shape(Node *n, Shape a, Shape b)
     return s;
 }
 
+/* An error at run time, at the end of g. */
+static Value *add_fail(Graph *g, Type type, Shape s)
+{
+    Node *f = node_new(g, "onnxcc.Fail", 0, NULL, 1);
+    set_out(f, 0, type, s);
+    node_insert(f, NULL);
+    return f->out[0];
+}
+
 /* Replaces branch g, which cannot run with the sizes that the model is compiled for, by an error at run time. Its
  * results have the types of the other branch's. */
 static void give_up_branch(Graph *g, const Graph *other)
 {
     graph_discard(g);
     g->out.n = 0;
-    EACH_OF (v, other->out) {
-        Node *f = node_new(g, "onnxcc.Fail", 0, NULL, 1);
-        set_out(f, 0, v->type, *v->shape);
-        node_insert(f, NULL);
-        graph_add_output(g, f->out[0]);
-    }
+    EACH_OF (v, other->out)
+        graph_add_output(g, add_fail(g, v->type, *v->shape));
+    if (!other->out.n)
+        add_fail(g, B8, shape_list(0));
 }
 
 /* Infers both branches. If one of them is wrong it is given up: some exporters choose a branch by a size, and the other
@@ -139,6 +146,8 @@ static void if_infer(Node *n)
     taps_fill(n, branch);
     if (lost < 0)
         alternatives_give(n, branch);
+    else
+        alternatives_pass(n, branch, 1 - lost);
     flatten_branches(n, branch, lost);
     if (lost >= 0)
         give_up_branch(branch[lost], branch[1 - lost]);
@@ -625,10 +634,7 @@ static void give_up_body(Node *n, const Untried *u)
     graph_discard(g);
     g->in.n = 2;
     g->out.n = 0;
-    Node *f = node_new(g, "onnxcc.Fail", 0, NULL, 1);
-    set_out(f, 0, B8, shape_list(0));
-    node_insert(f, NULL);
-    graph_add_output(g, f->out[0]);
+    graph_add_output(g, add_fail(g, B8, shape_list(0)));
     infer_loop(n);
 }
 

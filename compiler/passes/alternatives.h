@@ -7,6 +7,8 @@
 
 /* Gives alternatives to those results of n, an If with these inferred branches, whose ranks differ. */
 void alternatives_give(Node *n, Graph *const *branch);
+/* The same for those results of branch k, the only one that can run, that have alternatives. */
+void alternatives_pass(Node *n, Graph *const *branch, int k);
 /* n, or the If that replaces it because it reads a value with alternatives. */
 Node *alternatives_split(Node *n);
 /* If output i of g has alternatives, keeps those of this rank (-1: the declared rank, otherwise the then_branch's); the

@@ -37,13 +37,16 @@ int step_dims(const TapStep *s)
     return s->kind == INTO_LOOP || s->kind == INTO_SCAN ? 1 + batch : 0;
 }
 
+/* What the graph in attribute a is to n; -1: nothing, as the names mean something on control flow alone. */
 static int kind_of(const Node *n, const Attr *a)
 {
-    return name_is(a->name, "then_branch") || name_is(a->name, "else_branch") ? INTO_BRANCH
-           : !name_is(a->name, "body") || a->type != A_GRAPH                  ? -1
-           : node_attr(n, "num_scan_inputs")                                  ? INTO_SCAN
-           : n->op->flags & CONTROL                                           ? INTO_LOOP
-                                                                              : INTO_OTHER;
+    const bool control = n->op->flags & CONTROL;
+    const Graph *const then_g = node_graph(n, "then_branch"), *const else_g = node_graph(n, "else_branch");
+    if (control && then_g && else_g && (a->g == then_g || a->g == else_g))
+        return INTO_BRANCH;
+    if (!a->g || a->g != node_graph(n, "body"))
+        return -1;
+    return node_attr(n, "num_scan_inputs") ? INTO_SCAN : control ? INTO_LOOP : INTO_OTHER;
 }
 
 /* n's name if it is unique in its graph, else the name of its first result. */
