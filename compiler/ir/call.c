@@ -137,11 +137,12 @@ static void bind_map_row(Node *n)
 }
 
 /* Has n nothing to compute? Its outputs are all empty, and its kernel would neither report a size, nor check an input,
- * nor end the run. A constant input has been checked if all sizes are known. */
+ * nor end the run. A constant input has been checked if all sizes are known; what it was found wrong or unsure for is
+ * checked when n runs. */
 static bool gives_nothing(const Node *n)
 {
     const int checked = n->op->checks - 1;
-    bool nothing = n->n_out > 0 && !(n->op->flags & (CONTROL | STOPS)) && !symbols_of(n);
+    bool nothing = n->n_out > 0 && !(n->op->flags & (CONTROL | STOPS)) && !n->fails && !n->unsure && !symbols_of(n);
     nothing =
         nothing && (checked < 0 || !in(n, checked) || (in_is_const(n, checked) && shape_is_const(in_shape(n, 0))));
     for (int i = 0; i < n->n_out && nothing; i++)
