@@ -37,6 +37,9 @@ bool require_expands_as(Node *n, int i, Shape s, Shape to); /* the same, with s 
  * indices count from the end. */
 bool require_indices(Node *n, int i, int depth, const Dim *axis, bool back);
 bool require_index(Node *n, int64_t v, Dim axis, bool back);
+/* Does n check values at run time, and end the run if they are wrong? Constants were checked by its `infer`, which says
+ * where that was not enough. */
+bool checks_values(const Node *n);
 bool always_iterates(const Node *n); /* has the loop n at least one iteration, for all inputs? */
 /* False: n is in a loop that may have no iteration, so an error in n is only a warning. */
 bool always_runs(const Node *n);

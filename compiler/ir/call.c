@@ -1,6 +1,7 @@
 /* call.c - the table of kernels, and binding of nodes to a kernel or to an elementwise loop. */
 #include <stdlib.h>
 
+#include "ir/assume.h"
 #include "ir/call.h"
 #include "ir/loop.h"
 #include "ir/schema.h"
@@ -136,15 +137,10 @@ static void bind_map_row(Node *n)
     bind_map(n, fn->s, k, literal);
 }
 
-/* Has n nothing to compute? Its outputs are all empty, and its kernel would neither report a size, nor check an input,
- * nor end the run. A constant input has been checked if all sizes are known; what it was found wrong or unsure for is
- * checked when n runs. */
+/* Has n nothing to compute? Its outputs are all empty, and its kernel would neither report a size nor check a value. */
 static bool gives_nothing(const Node *n)
 {
-    const int checked = n->op->checks - 1;
-    bool nothing = n->n_out > 0 && !(n->op->flags & (CONTROL | STOPS)) && !n->fails && !n->unsure && !symbols_of(n);
-    nothing =
-        nothing && (checked < 0 || !in(n, checked) || (in_is_const(n, checked) && shape_is_const(in_shape(n, 0))));
+    bool nothing = n->n_out > 0 && !(n->op->flags & CONTROL) && !checks_values(n) && !symbols_of(n);
     for (int i = 0; i < n->n_out && nothing; i++)
         nothing = !n->out[i] || (n->out[i]->form == TENSOR && dim_is(shape_count(*n->out[i]->shape), 0));
     return nothing;

@@ -71,13 +71,13 @@ enum {
     CONTROL = 1 << 8,    /* If and Loop: nested graphs; eval.c and emit_code.c run and print them without a kernel */
     NOFOLD = 1 << 9,
     INSPECTS_PRODUCERS = 1 << 10, /* its meaning depends on the nodes of its inputs, those of constants included */
-    STOPS = 1 << 12,              /* running it is an error: it is kept even if its results are not used */
-    PRETYPED = 1 << 11,           /* the creator sets type and shape (or its upper bound) of the outputs */
-    CUSTOM = 1 << 13,             /* the user's (--custom-op): any number of arguments, any attributes */
-    SCALES = 1 << 14,             /* multiplies two values, see `inverse` */
-    OFFSETS = 1 << 15,            /* adds two values */
-    PACKS = 1 << 17,              /* lays weights out for a kernel, which finds their codes by the constant's origin */
-    REFUSED = 1 << 16,            /* stands for the operator of a node that is wrong: its results are unknown */
+    STOPS = 1 << 12,    /* a run may end in it, for its inputs' values: kept even if its results are not used */
+    PRETYPED = 1 << 11, /* the creator sets type and shape (or its upper bound) of the outputs */
+    CUSTOM = 1 << 13,   /* the user's (--custom-op): any number of arguments, any attributes */
+    SCALES = 1 << 14,   /* multiplies two values, see `inverse` */
+    OFFSETS = 1 << 15,  /* adds two values */
+    PACKS = 1 << 17,    /* lays weights out for a kernel, which finds their codes by the constant's origin */
+    REFUSED = 1 << 16,  /* stands for the operator of a node that is wrong: its results are unknown */
 };
 
 /* Registers a table of schemas, at the foot of its file. */

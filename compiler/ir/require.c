@@ -140,3 +140,11 @@ bool require_indices(Node *n, int i, int depth, const Dim *axis, bool back)
             break;
     return true;
 }
+
+bool checks_values(const Node *n)
+{
+    const int checked = n->op->checks - 1;
+    const bool folded = n->n_out && n->out[0] && n->out[0]->data;
+    return (n->op->flags & STOPS && !folded) || n->fails || n->unsure ||
+           (checked >= 0 && in(n, checked) && !in_is_const(n, checked));
+}

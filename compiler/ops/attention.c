@@ -446,6 +446,6 @@ static const Op attention_ops[] = {
      .infer = linear_attention_infer, .bind = linear_attention_bind},
     {"RotaryEmbedding", 23, "X:T cos_cache:T sin_cache:T position_ids?:int64 -> Y:T", "T=float|float16|bfloat16",
      "interleaved:int=0 num_heads:int=0 rotary_embedding_dim:int=0", .infer = rotary_infer, .bind = rotary_bind,
-     .flags = INPLACE},
+     .flags = INPLACE, .checks = 4},
 };
 OPS(attention_ops);

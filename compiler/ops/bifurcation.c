@@ -68,7 +68,7 @@ static const Op bifurcation_ops[] = {
      "src_tokens:T cur_tokens:T prev_suffix_match_idx:T pred_tokens?:T -> tokens:T suffix_match_idx:T", "T=int64",
      "max_ngram_size:int=3 min_ngram_size:int=1", .expand = detector_expand, MICROSOFT},
     {"Bifurcation", 1, "source:T x:T at:T predicted:T -> y:T", "T=int64", "", .infer = bifurcation_infer,
-     .bind = bifurcation_bind, .flags = NOFOLD, .domain = "onnxcc"},
+     .bind = bifurcation_bind, .flags = NOFOLD | STOPS, .domain = "onnxcc"},
     {"SuffixMatch", 1, "source:T x:T -> at:T", "T=int64", "max_ngram_size:int min_ngram_size:int",
      .infer = suffix_match_infer, .bind = suffix_match_bind, .domain = "onnxcc"},
 };

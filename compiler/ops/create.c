@@ -281,7 +281,8 @@ static void reverse_sequence_infer(Node *n)
                    shape_text(shape_list(1, s.dim[batch])));
     else {
         const Tensor *t = in_is_const(n, 1) ? in(n, 1)->data : NULL;
-        for (int64_t i = 0; t && i < tensor_count(t); i++)
+        for (int64_t i = 0; t && i < tensor_count(t); i++) {
+            n->unsure |= tensor_get_int(t, i) > dim_low(s.dim[time]);
             if (tensor_get_int(t, i) < 0 || tensor_get_int(t, i) > dim_high(s.dim[time])) {
                 Text what = {0};
                 text_put(&what, "a sequence of %lld elements in %s", (long long)tensor_get_int(t, i), shape_text(s));
@@ -289,6 +290,7 @@ static void reverse_sequence_infer(Node *n)
                     return;
                 break;
             }
+        }
         assume_dim(n, lengths.dim[0], s.dim[batch]);
         infer_same(n);
     }
@@ -323,7 +325,7 @@ static const Op create_ops[] = {
     {"Size", 25, "data:T -> size:T1", "T=ALL13 T1=int64", "", .infer = size_infer,
      .compatible = SINCE_19 "13 T=ALLB; 1 T=ALL"},
     {"Range", 27, "start:T limit:T delta:T -> output:T", "T=FB|int16|int32|int64", "stash_type:int=1",
-     .infer = range_infer, .bind = range_bind, .compatible = "11 T=double|float|int16|int32|int64 /"},
+     .infer = range_infer, .bind = range_bind, .checks = 3, .compatible = "11 T=double|float|int16|int32|int64 /"},
     {"EyeLike", 22, "input:T1 -> output:T2", "T1=NB|bool T2=NB|bool", "dtype:int? k:int=0", .expand = eye_like,
      .compatible = "9 T1=N|bool T2=N|bool"},
     {"Eye", 1, "shape:int64 -> y:T", "T=NB|bool", "dtype:int k:int", .infer = eye_infer, .bind = eye_bind,

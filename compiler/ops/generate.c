@@ -153,14 +153,15 @@ static void repeat_expand(Node *n)
 static const Op generate_ops[] = {
     {"TokenScores", 1,
      "x:T tokens:int32 length:int64 shortest?:int32 penalty?:T allowed?:int32 first?:int32 -> y:T", "T=float",
-     "ngram:int end:int", .infer = token_scores_infer, .bind = token_scores_bind, .domain = "onnxcc"},
+     "ngram:int end:int", .infer = token_scores_infer, .bind = token_scores_bind, .flags = STOPS,
+     .domain = "onnxcc"},
     {"Sample", 1, "x:T sorted:T at:int64 seed:int64 -> token:int32 next:int64", "T=float",
      "min_tokens_to_keep:int custom:int top_p:float filter_value:float", .infer = sample_infer, .bind = sample_bind,
-     .domain = "onnxcc"},
+     .flags = STOPS, .domain = "onnxcc"},
     {"Timestamps", 1, "x:T tokens:int32 length:int64 processor:int32 -> y:T", "T=float",
      "eos_token_id:int decoder_start_token_id:int beginning_timestamp_token_id:int no_timestamps_token_id:int "
      "start_of_lm_token_id:int translate_token_id:int transcribe_token_id:int", .infer = infer_same,
-     .bind = timestamps_bind, .domain = "onnxcc"},
+     .bind = timestamps_bind, .flags = STOPS, .domain = "onnxcc"},
     {"BeamStep", 1,
      "top:T at:int64 tokens:int32 last:int32 score:T texts:int32 text_scores:T found:int32 length:int64 "
      "vocabulary:int64 penalty?:T -> tokens:int32 last:int32 score:T texts:int32 text_scores:T found:int32 "

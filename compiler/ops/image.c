@@ -31,6 +31,6 @@ static void image_bind(Node *n)
 
 static const Op image_ops[] = {
     {"ImageDecoder", 20, "encoded_stream:uint8 -> image:uint8", "", "pixel_format:string=RGB", .infer = image_infer,
-     .bind = image_bind, .flags = NOFOLD, .limit = "JPEG, WebP, TIFF and JPEG 2000 need libraries"},
+     .bind = image_bind, .flags = NOFOLD | STOPS, .limit = "JPEG, WebP, TIFF and JPEG 2000 need libraries"},
 };
 OPS(image_ops);

@@ -90,6 +90,6 @@ static const Op loss_ops[] = {
     {"SoftmaxCrossEntropyLoss", 13, "scores:T labels:Tind weights?:T -> output:T log_prob?:T", "T=FB Tind=int32|int64",
      LOSS, .expand = cross_entropy_expand, .compatible = "12 T=F"},
     {"NllLoss", 1, "input:T target:Tind weight?:T -> loss:T applied?:T", "T=FB Tind=int32|int64", "ignore_index:int?",
-     nll_infer, nll_bind, .domain = "onnxcc"},
+     nll_infer, nll_bind, .flags = STOPS, .domain = "onnxcc"},
 };
 OPS(loss_ops);

@@ -194,6 +194,6 @@ static const Op ml_feature_ops[] = {
     {"Scaler", 1, "X:T -> Y:float", "T" ML_TYPES, "offset:floats? scale:floats?", .expand = scaler_expand,
      .domain = "ai.onnx.ml"},
     {"Encode", 1, "x:T categories:T -> y:float", "T=int64|string", "strict:int", .infer = encode_infer,
-     .bind = encode_bind, .domain = "onnxcc"},
+     .bind = encode_bind, .checks = 1, .domain = "onnxcc"},
 };
 OPS(ml_feature_ops);

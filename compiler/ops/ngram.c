@@ -106,11 +106,11 @@ static const Op ngram_ops[] = {
     {"NGramHashMapping", 1,
      "input_ids:M multipliers:M vocab_sizes:M past_ids?:M head_offsets?:M eos_token_id?:M segment_ids?:S -> "
      "hash_ids:M present_ids?:M",
-     TYPES, ATTRS, .infer = ngram_infer, .bind = ngram_bind, MICROSOFT},
+     TYPES, ATTRS, .infer = ngram_infer, .bind = ngram_bind, .flags = STOPS, MICROSOFT},
     {"VarlenNGramHashMapping", 1,
      "input_ids:M multipliers:M vocab_sizes:M cumulative_sequence_length:S past_ids?:M head_offsets?:M "
      "eos_token_id?:M segment_ids?:S past_segment_ids?:S capture_count?:S -> "
      "hash_ids:M present_ids?:M present_segment_ids?:S state_update?:M",
-     TYPES, ATTRS " state_update_capacity:int=0", .infer = ngram_infer, .bind = ngram_bind, MICROSOFT},
+     TYPES, ATTRS " state_update_capacity:int=0", .infer = ngram_infer, .bind = ngram_bind, .flags = STOPS, MICROSOFT},
 };
 OPS(ngram_ops);

@@ -492,7 +492,7 @@ static const Op resize_ops[] = {
     {"Upsample", 1, "X:T -> Y:T", "T=bool|int32|int64|float16|float|double",
      "height_scale:float mode:string=nearest width_scale:float", .expand = upsample_expand},
     {"ResizeSizes", 1, "in:int64 scales?:float sizes?:int64 -> y:int64 y_scales:float", "", "policy:int",
-     .infer = sizes_infer, .bind = sizes_bind, .domain = "onnxcc"},
+     .infer = sizes_infer, .bind = sizes_bind, .flags = STOPS, .domain = "onnxcc"},
     {"ResizeTable", 1, "sizes:int64 scales?:float roi?:float -> at:int32 weight?:T", "T=float|double",
      "to:int of:int count:int mode:int transform:int nearest:int antialias:int exclude:int scale:float start:float end:float a:float",
      .infer = table_infer, .bind = table_bind, .domain = "onnxcc"},

@@ -174,16 +174,16 @@ static void nms_bind(Node *n)
 
 static const Op roi_ops[] = {
     {"RoiAlign", 22, ROI_ALIGN, "T1=FB", ROI_ATTRS " coordinate_transformation_mode:string=half_pixel",
-     .infer = roi_align_infer, .bind = roi_align_bind, .compatible = "16 T1=F"},
-    {"RoiAlign", 10, ROI_ALIGN, "T1=F", ROI_ATTRS, .infer = roi_align_infer, .bind = roi_align_bind},
+     .infer = roi_align_infer, .bind = roi_align_bind, .checks = 3, .compatible = "16 T1=F"},
+    {"RoiAlign", 10, ROI_ALIGN, "T1=F", ROI_ATTRS, .infer = roi_align_infer, .bind = roi_align_bind, .checks = 3},
     {"MaxRoiPool", 22, "X:T rois:T -> Y:T", "T=FB", "pooled_shape:ints spatial_scale:float=1",
-     .infer = max_roi_pool_infer, .bind = max_roi_pool_bind, .compatible = "1 T=F"},
+     .infer = max_roi_pool_infer, .bind = max_roi_pool_bind, .flags = STOPS, .compatible = "1 T=F"},
     /* The number of each maximum in X, from 1 on; 0: none. */
     {"MaxRoiPlace", 1, "X:T rois:T -> Y:int64", "T=FB", "pooled_shape:ints spatial_scale:float=1",
-     .infer = max_roi_place_infer, .bind = max_roi_place_bind, .domain = "onnxcc"},
+     .infer = max_roi_place_infer, .bind = max_roi_place_bind, .flags = STOPS, .domain = "onnxcc"},
     {"CropAndResize", 1, "X:T1 rois:T1 batch_indices:T2 crop_size:T2 -> Y:T1", "T1=float|double|float16 T2=int32",
      "extrapolation_value:float=0.0 mode:string=bilinear", .infer = crop_resize_infer, .bind = crop_resize_bind,
-     MICROSOFT},
+     .checks = 3, MICROSOFT},
     {"NonMaxSuppression", 11,
      "boxes:float scores:float max_output_boxes_per_class?:int64 iou_threshold?:float score_threshold?:float -> "
      "selected_indices:int64",

@@ -258,6 +258,6 @@ static const Op signal_ops[] = {
      "num_mel_bins:T1 dft_length:T1 sample_rate:T1 lower_edge_hertz:T2 upper_edge_hertz:T2 -> output:T3",
      "T1=int32|int64 T2=FB T3=NB", "output_datatype:int=1", .expand = mel_expand},
     {"MelWeights", 1, "rate:double lower:double upper:double size:int64 -> y:T", "T=float|double", "to:int",
-     .infer = mel_infer, .bind = mel_bind, .domain = "onnxcc"},
+     .infer = mel_infer, .bind = mel_bind, .flags = STOPS, .domain = "onnxcc"},
 };
 OPS(signal_ops);

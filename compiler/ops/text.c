@@ -432,7 +432,7 @@ static const Op text_ops[] = {
      "mark:int mincharnum:int pad_value:string separators:strings? tokenexp:string?", .expand = tokenizer_expand,
      .domain = "com.microsoft"},
     {"Tokenize", 1, "x:string words:string heads:int32 table:uint16 -> y:string", NULL,
-     "keep:int mincharnum:int mark:int", .infer = tokenize_infer, .bind = tokenize_bind, .flags = NOFOLD,
+     "keep:int mincharnum:int mark:int", .infer = tokenize_infer, .bind = tokenize_bind, .flags = NOFOLD | STOPS,
      .domain = "onnxcc"},
     {"Match", 1, "x:string table:uint16 -> y:bool", NULL, "automaton:ints", .infer = match_infer, .bind = match_bind,
      .domain = "onnxcc"},
@@ -440,6 +440,6 @@ static const Op text_ops[] = {
     {"Print", 1, "x:double|int64|uint64 -> y:string", NULL, "type:int", .infer = print_infer, .bind = print_bind,
      .domain = "onnxcc"},
     {"Read", 1, "x:string -> y:double|int64|uint64", NULL, "type:int wide:int", .infer = read_infer, .bind = read_bind,
-     .domain = "onnxcc"},
+     .flags = STOPS, .domain = "onnxcc"},
 };
 OPS(text_ops);

@@ -31,19 +31,11 @@ static void need_sizes(Map *needed, const Value *v)
         need_size(needed, ((const Dim *)v->data->data)[i]);
 }
 
-/* Does n check values at run time? */
-static bool checks_values(const Node *n)
-{
-    const int checked = n->op->checks - 1;
-    return n->op->flags & STOPS || n->fails || n->unsure || stacked_sizes(n).n ||
-           (checked >= 0 && in(n, checked) && !in_is_const(n, checked));
-}
-
 /* May n end the run with an error status? Then it is kept even if its results are not used. checked: the graphs in
  * which assumptions are checked. */
 static bool may_stop(const Node *n, const Map *checked)
 {
-    bool stops = checks_values(n);
+    bool stops = checks_values(n) || stacked_sizes(n).n;
     EACH_NESTED (g, n) {
         stops |= map_get(checked, g) != NULL;
         for (const Node *m = g->first; m && !stops; m = m->next)
