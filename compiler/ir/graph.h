@@ -154,7 +154,7 @@ struct Node {
     bool pinned;        /* a symbol or an assumption has its address: not to be freed */
     bool fails;         /* it may never run, and when it does it fails: not folded, not removed */
     bool late;          /* computed at every run, even of constants */
-    bool unsure;        /* a constant index that an open size may not allow: not removed */
+    bool unsure;        /* its values may end the run, which its operator does not say: not removed */
     bool channels_last; /* layout.c: inputs and outputs of rank >= 3 are N...C, not NC... */
     Call call;
     /* the memory plan */

@@ -349,6 +349,7 @@ static Value *open_pieces(Node *n, const Chunks *c, int axis, bool squeeze)
     for (int i = 0; i < x.rank && !ones; i++)
         b->fixed[i] &= i != axis;
     Node *m = make_node(n, "onnxcc.Cut", 2, (Value *[]){in(n, 0), place_value(n, 1)}, 2);
+    m->unsure = c->list;
     attr_set_int(m, "axis", axis);
     attr_set_int(m, "squeeze", squeeze);
     set_out(m, 0, b->type, sequence_data(b));
