@@ -29,7 +29,7 @@ KERNEL void FN(tfidf)(const T *restrict x, const i64 *restrict gram, const i64 *
         y[i] = 0;
     for (idx r = 0; r < p.rows; r++)
         for (idx n = p.shortest; n <= p.longest; n++)
-            for (idx step = 1; step <= (n == 1 ? 1 : p.skips + 1); step++)
+            for (idx step = 1; step == 1 || (n > 1 && step - 1 <= p.skips && (n - 1) * step < p.tokens); step++)
                 for (idx i = 0; i + (n - 1) * step < p.tokens; i++) {
                     const T *const here = x + r * p.tokens + i;
                     const i64 *const t = table + 3 * (n - 1);

@@ -313,10 +313,10 @@ static bool sort_pool(Node *n, const int64_t *pool, int64_t size, Tensor **gram,
 {
     const int64_t *counts, *indexes;
     int lengths = attr_ints(n, "ngram_counts", &counts), grams = attr_ints(n, "ngram_indexes", &indexes);
-    int64_t longest = attr_int(n, "max_gram_length"), at = 0;
+    int64_t at = 0;
     *gram = tensor_new(I64, 1, &size);
     *column = tensor_new(I64, 1, (int64_t[]){grams});
-    *table = tensor_new(I64, 1, (int64_t[]){3 * (longest > lengths ? longest : lengths)});
+    *table = tensor_new(I64, 1, (int64_t[]){3 * lengths});
     int64_t *g = (int64_t *)(uintptr_t)(*gram)->data, *c = (int64_t *)(uintptr_t)(*column)->data,
             *t = (int64_t *)(uintptr_t)(*table)->data;
     for (int k = 0; k < lengths; k++, t += 3) {
@@ -390,7 +390,9 @@ static void tfidf_expand(Node *n)
     Graph *g = n->graph;
     Value *y = make(n, "onnxcc.Grams", 5, x, value_const(g, gram), value_const(g, column), value_const(g, table),
                     value_const(g, weight));
-    attr_set_ints(y->def, "how", 4, (int64_t[]){low, high, skips, mode});
+    const int64_t lengths = table->dim[0] / 3; /* the pool has no longer ones */
+    attr_set_ints(y->def, "how", 4,
+                  (int64_t[]){low <= lengths ? low : lengths + 1, high < lengths ? high : lengths, skips, mode});
     expand_to(n, y);
 }
 
@@ -406,8 +408,9 @@ static void grams_bind(Node *n)
     const int64_t *how;
     attr_ints(n, "how", &how);
     Shape x = in_shape(n, 0);
-    BIND(n, tfidf, .rows = x.rank > 1 ? x.dim[0] : D(1), .tokens = x.dim[x.rank - 1], .columns = in_shape(n, 4).dim[0],
-         .shortest = D(how[0]), .longest = D(how[1]), .skips = D(how[2]), .mode = D(how[3]));
+    Dim tokens = x.dim[x.rank - 1];
+    BIND(n, tfidf, .rows = x.rank > 1 ? x.dim[0] : D(1), .tokens = tokens, .columns = in_shape(n, 4).dim[0],
+         .shortest = D(how[0]), .longest = D(how[1]), .skips = dim_min(D(how[2]), tokens), .mode = D(how[3]));
 }
 
 #define DEFAULTS "default_float:float=-0 default_int64:int=-1 default_string:string=_Unused"
