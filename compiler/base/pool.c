@@ -145,10 +145,12 @@ void *pool_alloc(size_t bytes)
     Pool *const p = pool();
     size_t skip = step_to_16(p->chunk, bytes);
     if (!p->chunk || skip + bytes + gap > p->chunk_left) {
+        const size_t size = p->chunk_next ? p->chunk_next : FIRST_CHUNK;
+        char *const next = block_new(size); /* if it fails, the message takes from what is left */
         if (p->chunk)
             give_back(p->chunk, p->chunk_left);
-        p->chunk_left = p->chunk_next ? p->chunk_next : FIRST_CHUNK;
-        p->chunk = block_new(p->chunk_left);
+        p->chunk = next;
+        p->chunk_left = size;
         p->chunk_next = p->chunk_left < CHUNK ? 2 * p->chunk_left : CHUNK;
         skip = 0;
     }

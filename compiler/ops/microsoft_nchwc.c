@@ -60,10 +60,11 @@ static void find_evidence(const Node *n, const Node **of)
         int64_t all = dim_value(dim_mul(D(inputs), D(attr_int(n, "group"))));
         if (outputs % 16 || (inputs > 16 && inputs % 16))
             of[0] = n;
-        if ((inputs > 8 && inputs < 16) || (used && all - used >= 8))
+        if ((inputs > 8 && inputs < 16) || (used && all > 0 && all - used >= 8))
             of[1] = n;
     }
-    if (is_nchwc(n, "ReorderOutput") && in(n, 0) && channels_after(in(n, 0)) - attr_int(n, "channels") >= 8)
+    if (is_nchwc(n, "ReorderOutput") && in(n, 0) &&
+        dim_low(dim_sub(D(channels_after(in(n, 0))), D(attr_int(n, "channels")))) >= 8)
         of[1] = n;
 }
 

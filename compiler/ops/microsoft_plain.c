@@ -109,6 +109,10 @@ static void ngram_repeat_expand(Node *n)
     }
     if (!require_dim(n, "rows of the scores", scores.dim[0], ids.dim[0]))
         return;
+    if (size > dim_high(ids.dim[1])) { /* nothing can be repeated */
+        expand_to(n, make(n, "Identity", 1, in(n, 1)));
+        return;
+    }
     Dim count = dim_max(dim_sub(ids.dim[1], D(size - 1)), D(0));
     Value *token = make_within(n, columns(n, in(n, 0), D(size - 1), ids.dim[1]), 0, scores.dim[1], true);
     Value *repeats = NULL;

@@ -308,7 +308,8 @@ static void svm_classifier_expand(Node *n)
     for (int i = 0; per_class && i < per_class->n; i++) {
         if (per_class->ints[i] < 0 || per_class->ints[i] > INT32_MAX)
             node_error(n, "vectors_per_class[%d] is %lld", i, (long long)per_class->ints[i]);
-        vectors += per_class->ints[i];
+        else
+            vectors += per_class->ints[i];
     }
     if (error_count() != errors)
         return;

@@ -289,7 +289,7 @@ static void split_bind(Node *n)
     const Attr *limit = node_attr(n, "maxsplit");
     Shape y = *n->out[0]->shape;
     BIND_ARGS(n, text_split, STR, NO_TYPE, ARGS(in(n, 0), in(n, 1), out(n, 0), out(n, 1)),
-              .count = shape_count(in_shape(n, 0)), .pieces = D(limit ? limit->i + 1 : 0),
+              .count = shape_count(in_shape(n, 0)), .pieces = D(limit && limit->i < INT32_MAX ? limit->i + 1 : 0),
               .upper = reported_room(y.dim[y.rank - 1]));
     bind_reported(n);
 }

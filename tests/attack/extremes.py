@@ -1,0 +1,68 @@
+"""Integers of attributes at their extremes, of every operator: the compiler under sanitizers has an error or evaluates the model.
+extremes.py SANITIZED EVERY TURN FOLDER...: one of EVERY attributes of the models in folders, from TURN on; run.py has them, too."""
+import concurrent.futures
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import onnx
+
+VALUES = 2**63 - 1, -2**63, 2**31, 2**32 + 1, 2**62, -1, 0
+SECONDS = 60
+
+
+def attributes(folders):
+    """(model, node's index, attribute's name), once for every signature of an operator"""
+    seen = set()
+    for path in (p for folder in folders for p in sorted(pathlib.Path(folder).glob("**/model.onnx"))):
+        if path.stat().st_size > 20000 or "_expanded" in path.parent.name or "gradient" in path.parent.name:
+            continue
+        nodes = onnx.load(path).graph.node
+        for i, n in enumerate(nodes[:8]):
+            for a in n.attribute:
+                key = n.domain, n.op_type, a.name, a.type, tuple(sorted(b.name for b in n.attribute)), len(n.input)
+                if a.type in (onnx.AttributeProto.INT, onnx.AttributeProto.INTS) and key not in seen:
+                    seen.add(key)
+                    yield path, i, a.name
+
+
+def wrong(sanitized, path, i, name):
+    """What goes wrong with some value; None: nothing."""
+    for value in VALUES:
+        model = onnx.load(path)
+        a = next(a for a in model.graph.node[i].attribute if a.name == name)
+        if a.type == onnx.AttributeProto.INT:
+            a.i = value
+        elif a.ints:
+            a.ints[0] = value
+        with tempfile.TemporaryDirectory() as folder:
+            onnx.save(model, os.path.join(folder, "m.onnx"))
+            for data in path.parent.glob("test_data_set_0/input_*.pb"):
+                shutil.copy(data, folder)
+            try:
+                p = subprocess.run([sanitized, "m.onnx", "--eval", ".", "--all-dims", "<=64"], cwd=folder, capture_output=True, text=True,
+                                   errors="replace", timeout=SECONDS)
+            except subprocess.TimeoutExpired:
+                return f"{name} = {value}: more than {SECONDS} s"
+        if p.returncode not in (0, 1) or re.search("runtime error|Sanitizer|internal error", p.stderr):
+            return f"{name} = {value}: exit {p.returncode}\n{p.stderr[:600]}"
+    return None
+
+
+def main(sanitized, every, turn, *folders):
+    todo, failed = list(attributes(folders))[int(turn) % int(every)::int(every)], 0
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for (path, *_), bad in zip(todo, pool.map(lambda t: wrong(os.path.abspath(sanitized), *t), todo)):
+            failed += bad is not None
+            if bad:
+                print(f"{path.parent.name}: {bad}")
+    print(f"extremes: {len(todo) - failed} passed, {failed} failed")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
