@@ -201,7 +201,7 @@ shared: all $(SHARED)
 
 # All tests, each of them also as C; takes hours.
 test-all:
-	@$(MAKE) --no-print-directory test EVERY=1 OPTIMISED_EVERY=1 NETWORKS_EVERY=1 OWN_EVERY=1 OLD_EVERY=1 FUZZ_EVERY=1 CELLS_EVERY=1
+	@$(MAKE) --no-print-directory test EVERY=1 OPTIMISED_EVERY=1 NETWORKS_EVERY=1 OWN_EVERY=1 OLD_EVERY=1 FUZZ_EVERY=1 CELLS_EVERY=1 EXTREMES_EVERY=1
 
 # From a fresh checkout to a network in C that classifies files: FILES='a b'.
 FILES = README.md Makefile compiler/emit/emit.c tests/setup tests/models/fetch.py proto/onnx.proto $(B)/onnxcc

@@ -50,6 +50,9 @@ static int64_t channels_before(const Value *v)
     return x && axis >= 0 && x->rank > axis && dim_is_const(x->dim[axis]) ? dim_value(x->dim[axis]) : 0;
 }
 
+/* Are there at least 8 more channels than those? The numbers may be any integers. */
+static bool are_8_more(Dim channels, Dim than) { return dim_low(dim_sub(channels, than)) >= 8; }
+
 /* Sets of[0] to n if its numbers of channels exclude blocks of 16, or of[1] if they exclude blocks of 8, whose padding
  * is at most 7 channels. */
 static void find_evidence(const Node *n, const Node **of)
@@ -57,14 +60,13 @@ static void find_evidence(const Node *n, const Node **of)
     const Tensor *w = weights_of(n);
     if (w) {
         int64_t outputs = w->dim[0], inputs = w->dim[1], used = channels_before(in(n, 0));
-        int64_t all = dim_value(dim_mul(D(inputs), D(attr_int(n, "group"))));
+        Dim all = dim_mul(D(inputs), D(attr_int(n, "group")));
         if (outputs % 16 || (inputs > 16 && inputs % 16))
             of[0] = n;
-        if ((inputs > 8 && inputs < 16) || (used && all > 0 && all - used >= 8))
+        if ((inputs > 8 && inputs < 16) || (used && are_8_more(all, D(used))))
             of[1] = n;
     }
-    if (is_nchwc(n, "ReorderOutput") && in(n, 0) &&
-        dim_low(dim_sub(D(channels_after(in(n, 0))), D(attr_int(n, "channels")))) >= 8)
+    if (is_nchwc(n, "ReorderOutput") && in(n, 0) && are_8_more(D(channels_after(in(n, 0))), D(attr_int(n, "channels"))))
         of[1] = n;
 }
 

@@ -9,15 +9,16 @@ SECONDS ?= 60
 FUZZ ?= parse whole
 
 # Former findings, and large and deep models, are refused or compiled within 10 s and 1 GB; compiling one of ATTACK_EVERY of
-# the operators' cases, others for every commit, has no undefined behaviour; nor have integers of attributes at their extremes.
+# the operators' cases, others for every commit, has no undefined behaviour; nor have one of EXTREMES_EVERY attributes at extremes.
 # Both fuzzers, without sanitizers, take FUZZ_FILES mutated files.
 FUZZ_FILES ?= 2000
 ATTACK_EVERY ?= 6
+EXTREMES_EVERY ?= 48
 test-attack: setup sanitized $(ATTACK)/plain-parse $(ATTACK)/plain-whole
 	@$(PYTHON) tests/operators/cases.py $(CACHE)/operators
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
 	@$(PYTHON) tests/attack/run.py $(B)/onnxcc $(B)/sanitized/onnxcc $(CACHE)/operators $(CACHE)/suite $(FUZZ_FILES) \
-		$(ATTACK_EVERY) $(OLD_TURN) $(ATTACK)/plain-parse $(ATTACK)/plain-whole
+		$(ATTACK_EVERY) $(OLD_TURN) $(EXTREMES_EVERY) $(ATTACK)/plain-parse $(ATTACK)/plain-whole
 
 fuzz: setup
 	@$(MAKE) --no-print-directory -j$$(nproc) $(FUZZ:%=$(ATTACK)/%)
