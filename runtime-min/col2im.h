@@ -21,6 +21,9 @@ HELPER void FN(col2im_put)(const T *x, idx of, T *y, idx at)
     if (y[at].text && x[of].length)
         memcpy((char *)(uintptr_t)y[at].text + y[at].length, x[of].text, (size_t)x[of].length);
     y[at].length += x[of].length;
+#elif RT_IS_INT(T)
+    const u64 a = (u64)LD(y, at), b = (u64)LD(x, of);
+    ST(y, at, (A)(a + b)); /* wraps around */
 #else
     ST(y, at, LD(y, at) + LD(x, of));
 #endif

@@ -25,19 +25,13 @@ PARAMS(max_pool_index)
 #define lrn_PARAMS(X, V) X(idx, outer) X(idx, channels) X(idx, inner) X(idx, size) X(idx, before) X(f64, alpha) X(f64, beta) X(f64, bias)
 PARAMS(lrn)
 
-/* POOL_OUTPUTS(p) { POOL_TO(p): first element of an output pixel; POOL_WINDOW(p) { POOL_FROM(p): of an input pixel }
- * } */
+/* POOL_OUTPUTS(p) { POOL_TO(p): an output pixel of one channel } */
 #define POOL_OUTPUTS(p)                                                                                                \
     for (idx n = 0; n < (p).batch; n++)                                                                                \
         for (idx d = 0; d < (p).out[0]; d++)                                                                           \
             for (idx h = 0; h < (p).out[1]; h++)                                                                       \
                 for (idx w = 0; w < (p).out[2]; w++)
-#define POOL_AXIS(p, i, k, o, a)                                                                                       \
-    for (idx k = 0, i = (o) * (p).stride[a] - (p).pad[a]; k < (p).kernel[a]; k++, i += (p).dilation[a])                \
-        if (i >= 0 && i < (p).in[a])
-#define POOL_WINDOW(p) POOL_AXIS(p, id, kd, d, 0) POOL_AXIS(p, ih, kh, h, 1) POOL_AXIS(p, iw, kw, w, 2)
-#define POOL_TO(p) ((((n * (p).out[0] + d) * (p).out[1] + h) * (p).out[2] + w) * (p).channels)
-#define POOL_FROM(p) ((((n * (p).in[0] + id) * (p).in[1] + ih) * (p).in[2] + iw) * (p).channels)
+#define POOL_TO(p) (((n * (p).out[0] + d) * (p).out[1] + h) * (p).out[2] + w)
 #define POOL_INT_i8 1
 #define POOL_INT_u8 1
 #define POOL_VECTOR_f32 1
@@ -137,14 +131,16 @@ HELPER void FN(pool_row)(const T *x, idx from, T *y, idx at, idx d, idx h, const
     const struct pool_part td = pool_taps(p, 0, d), th = pool_taps(p, 1, h);
     const idx count = pool_count(p, 0, d) * pool_count(p, 1, h);
     for (idx w = 0; w < p->out[2]; w += POOL_BLOCK) {
-        const idx some = p->out[2] - w < POOL_BLOCK ? p->out[2] - w : POOL_BLOCK;
+        const idx some = p->out[2] - w < POOL_BLOCK ? p->out[2] - w : POOL_BLOCK, reach = (some - 1) * p->stride[2];
+        const idx begin = w * p->stride[2] - p->pad[2];
+        const struct pool_part tw = pool_part(begin + reach, p->dilation[2], p->kernel[2], p->in[2] + reach);
         A m[POOL_BLOCK];
         for (idx i = 0; i < some; i++)
             m[i] = p->op == POOL_MAX ? POOL_LOWEST : 0;
         for (idx i = 0; i < td.n; i++)
             for (idx j = 0; j < th.n; j++)
-                for (idx k = 0; k < p->kernel[2]; k++) {
-                    const idx start = w * p->stride[2] - p->pad[2] + k * p->dilation[2];
+                for (idx k = tw.first; k < tw.first + tw.n; k++) {
+                    const idx start = begin + k * p->dilation[2];
                     const struct pool_part o = pool_part(start, p->stride[2], some, p->in[2]);
                     const idx pixel =
                         from + (pool_pixel(p, 0, d, td, i) * p->in[1] + pool_pixel(p, 1, h, th, j)) * p->in[2] + start;
@@ -203,16 +199,23 @@ KERNEL void FN(max_pool_index)(const T *restrict x, T *restrict y, i64 *restrict
     const idx size = p.in[0] * p.in[1] * p.in[2];
     POOL_OUTPUTS(p)
     {
+        const idx from[3] = {d * p.stride[0] - p.pad[0], h * p.stride[1] - p.pad[1], w * p.stride[2] - p.pad[2]};
+        struct pool_part t[3];
+        for (int a = 0; a < 3; a++)
+            t[a] = pool_part(from[a], p.dilation[a], p.kernel[a], p.in[a]);
         A top = POOL_LOWEST;
         idx best = -1;
-        POOL_WINDOW(p)
-        {
-            const A v = LD(x, POOL_FROM(p));
-            if (best < 0 || v > top) {
-                top = v;
-                best = p.columns_first ? n * size + (iw * p.in[1] + ih) * p.in[0] + id : POOL_FROM(p);
-            }
-        }
+        for (idx i = t[0].first; i < t[0].first + t[0].n; i++)
+            for (idx j = t[1].first; j < t[1].first + t[1].n; j++)
+                for (idx k = t[2].first; k < t[2].first + t[2].n; k++) {
+                    const idx z = from[0] + i * p.dilation[0], r = from[1] + j * p.dilation[1];
+                    const idx s = from[2] + k * p.dilation[2], pixel = n * size + (z * p.in[1] + r) * p.in[2] + s;
+                    const A v = LD(x, pixel);
+                    if (best < 0 || v > top) {
+                        top = v;
+                        best = p.columns_first ? n * size + (s * p.in[1] + r) * p.in[0] + z : pixel;
+                    }
+                }
         ST(y, POOL_TO(p), top);
         at[POOL_TO(p)] = best;
     }

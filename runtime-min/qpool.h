@@ -3,6 +3,7 @@
 #define ONNXCC_QPOOL_H
 #include "rt.h"
 #include "dot.h"
+#include "pool.h"
 
 /* Images, windows and count_pad as in pool.h. */
 #define qpool_PARAMS(X, V)                                                                                             \
@@ -19,14 +20,10 @@ struct qpool_axis {
 };
 HELPER struct qpool_axis qpool_axis(const struct qpool *p, const int a, idx at)
 {
-    struct qpool_axis r = {0, 0, 0};
-    for (idx k = 0, i = at; k < p->kernel[a]; k++, i += p->dilation[a]) {
-        const int inside = i >= 0 && i < p->in[a];
-        r.first = inside && r.inside == 0 ? i : r.first;
-        r.inside += inside;
-        r.count += inside || (p->count_pad && i < p->in[a] + p->pad_end[a]);
-    }
-    return r;
+    const idx step = p->dilation[a], padded = p->pad[a] + p->in[a] + p->pad_end[a];
+    const struct pool_part inside = pool_part(at, step, p->kernel[a], p->in[a]);
+    const struct pool_part counted = p->count_pad ? pool_part(at + p->pad[a], step, p->kernel[a], padded) : inside;
+    return (struct qpool_axis){at + inside.first * step, inside.n, counted.n};
 }
 #endif
 

@@ -238,15 +238,22 @@ static void conv_layout(Node *n)
         pack_weights(n, &c);
 }
 
-/* The kernel loops over all phases of the stride, which should not be more than the results. */
+/* The kernel loops over all phases of the stride, which should not be more than the results; packing the weights also
+ * loops over the axes' taps in each, which takes MAX_PACK_STEPS at most. */
+enum { MAX_PACK_STEPS = 1 << 24 };
 static bool transpose_goes_last(Node *n)
 {
     Conv c;
     if (!conv_read(n, &c))
         return false;
-    for (int a = 0; a < 3; a++)
+    int64_t steps = 1 + c.w.kernel[0] + c.w.kernel[1] + c.w.kernel[2];
+    for (int a = 0; a < 3; a++) {
         if (c.w.stride[a] > 1 && c.w.stride[a] > dim_high(c.w.out[a]))
             return declines(REWRITE_CHANNELS_LAST, n, "its stride is longer than the result");
+        if (c.w.stride[a] > MAX_PACK_STEPS / steps)
+            return declines(REWRITE_CHANNELS_LAST, n, "its stride has too many phases");
+        steps *= c.w.stride[a];
+    }
     return true;
 }
 

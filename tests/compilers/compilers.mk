@@ -1,10 +1,11 @@
 # The C of tests (--single) gives the bits of the compiler's own kernels, whichever C compiler and flags are used. By tcc, each test in a
-# translation unit of its own: the official tests, of the slow ones one of LEVELS_EVERY, and tests that together call every kernel
-# (tests/machines/choose.py). The latter also by gcc and clang at every level, one of LEVELS_EVERY at each. The choice changes with every
-# commit; LEVELS_EVERY=1: all. T=test_softmax*: only these tests; C='gcc-O*': only these compilers.
+# translation unit of its own: one of TCC_EVERY official tests, of the slow ones one of LEVELS_EVERY, and tests that together call every
+# kernel (tests/machines/choose.py). The latter also by gcc and clang at every level, one of LEVELS_EVERY at each. The choice changes with every
+# commit; LEVELS_EVERY=1 TCC_EVERY=1: all. T=test_softmax*: only these tests; C='gcc-O*': only these compilers.
 TESTS += compilers
 COMPILERS = $(B)/compilers
-LEVELS_EVERY ?= 60
+LEVELS_EVERY ?= 120
+TCC_EVERY ?= 3
 test-compilers: setup $(B)/table.json $(B)/suite/run $(B)/suite/call $(B)/include/onnxcc
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
 	@$(PYTHON) tests/operators/cells.py $(CACHE)/cells $(B)/table.json
@@ -16,7 +17,7 @@ test-compilers: setup $(B)/table.json $(B)/suite/run $(B)/suite/call $(B)/includ
 	@$(B)/suite/run --own cover --build $(COMPILERS)/cover --include $(B)/include --single --ways e $(B)/machines/chosen/tests \
 		>$(COMPILERS)/log || { cat $(COMPILERS)/log; exit 1; }
 	@B=$(abspath $(B)) $(PYTHON) tests/compilers/run.py --tests '$(or $(T),*)' --compilers '$(or $(C),*)' \
-		--every $(LEVELS_EVERY) --turn $(OLD_TURN)
+		--every $(LEVELS_EVERY) --official $(if $(T),1,$(TCC_EVERY)) --turn $(OLD_TURN)
 .PHONY: test-compilers
 
 # The compiler and its kernels, built by clang -O0 with the other sign of char, and for aarch64 by gcc -O1 (in QEMU), write the same bytes
@@ -24,7 +25,7 @@ test-compilers: setup $(B)/table.json $(B)/suite/run $(B)/suite/call $(B)/includ
 # the kernels for aarch64, gcc would fuse multiply-adds if that were not forbidden, which it does not consider at -O1 alone.
 # Parts: base/place_search, passes/fold.
 TESTS += bytes
-CLANG_EVERY ?= 2
+CLANG_EVERY ?= 6
 AARCH64_EVERY ?= 16
 FUSING = -O1 -fexpensive-optimizations
 AARCH64 = $(B)/bytes/aarch64

@@ -1,6 +1,6 @@
 """The emitted C of tests, for generic, compiled by many C compilers: each result has the bits of the compiler's own kernels. tcc compiles
-the official tests and those of the folder cover, which call every kernel in every type that a test has it in, each in a translation unit
-of its own. gcc and clang compile those of cover at every level, in strict C99 and in their default dialect, and with flags for firmware.
+official tests and those of the folder cover, which call every kernel in every type that a test has it in, each in a translation unit of
+its own. gcc and clang compile those of cover at every level, in strict C99 and in their default dialect, and with flags for firmware.
 Prints differences, then "compilers: N passed, N failed"."""
 import argparse
 import concurrent.futures
@@ -112,12 +112,14 @@ def main():
     arguments.add_argument("--tests")
     arguments.add_argument("--compilers")
     arguments.add_argument("--every", type=int, help="of the tests of cover, each mode gets one of so many; of slow official ones, tcc")
+    arguments.add_argument("--official", type=int, help="of the other official ones, tcc gets one of so many")
     arguments.add_argument("--turn", type=int, help="which")
     a = arguments.parse_args()
     modes = [m for m in MODES if fnmatch.fnmatch(m, a.compilers)]
     official = found(WORK, a.tests)
     slow = list(filter(is_slow, official))
-    official = [f for f in official if f not in slow or (slow.index(f) + a.turn) % a.every == 0]
+    quick = [f for f in official if f not in slow]
+    official = [*quick[a.turn % a.official::a.official], *slow[a.turn % a.every::a.every]]
     cover = found(WORK / "cover", a.tests)
     alone = [([f], m) for m in modes if m not in LEVELLED for f in [*official, *filter(is_portable, cover)]]
     units = [(u, m) for k, m in enumerate(modes) if m in LEVELLED

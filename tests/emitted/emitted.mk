@@ -1,8 +1,10 @@
-# The README's promises about emitted code: no warning, no heap, symbols, the same bytes, other processors, weights in any folder.
+# The README's promises about emitted code: no warning, no heap, symbols, the same bytes, weights in any folder; for each model one of
+# EMITTED_EVERY other processors, for each translation unit of several models one of EMITTED_EVERY C compilers, others for every commit.
 # Parts: base/target, emit, memory.
 TESTS += emitted
+EMITTED_EVERY ?= 3
 test-emitted: setup all
-	@B=$(abspath $(B)) $(PYTHON) tests/emitted/run.py $(M)
+	@B=$(abspath $(B)) $(PYTHON) tests/emitted/run.py $(EMITTED_EVERY) $(OLD_TURN) $(M)
 .PHONY: test-emitted
 
 # The size of the code and the stack at every level of the C compiler; of the official tests of operators one of SIZES_EVERY, others

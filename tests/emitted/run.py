@@ -1,5 +1,6 @@
-"""Tests of the promises about emitted code (README) on the models of models.py: run.py [NAME...]. Prints what is wrong, then "emitted: N
-passed, N failed"."""
+"""Tests of the promises about emitted code (README) on the models of models.py: run.py EVERY TURN [NAME...]. Prints what is wrong, then
+"emitted: N passed, N failed". Of the other processors, and of the C compilers for several models in one translation unit, one of EVERY
+for each model and unit; TURN selects which."""
 import concurrent.futures
 import ctypes
 import fnmatch
@@ -31,6 +32,8 @@ STRICT = "-std=c99 -pedantic -Wall -Wextra -Wshadow -Wconversion -Wundef -Wvla -
 COMPILERS = ["gcc", "clang-14"]
 MODES = {"default": [], "library": ["-DONNXCC_LIBRARY"]}
 MODELS = [n for n in TABLE if n not in ("deep", "shallow")]  # those are for levels.py
+EVERY, TURN = map(int, sys.argv[1:3])
+NAMES = sys.argv[3:]
 CROSS = {
     "Cortex-M0": "arm-none-eabi-gcc -mcpu=cortex-m0 -mthumb",
     "RISC-V of 64 bits": "clang-14 --target=riscv64-unknown-elf -march=rv64gc -ffreestanding",
@@ -41,6 +44,11 @@ CROSS = {
 
 def run(*command, **options):
     return subprocess.run([str(c) for c in command], capture_output=True, text=True, errors="replace", **options)
+
+
+def chosen(kinds, index):
+    """One of EVERY kinds, others for each index."""
+    return [k for i, k in enumerate(kinds) if (i + index + TURN) % EVERY == 0]
 
 
 def succeeds(what, *command, **options):
@@ -82,7 +90,7 @@ def compiles(name, c, single):
         for std in ("c++98", "c++20"):
             succeeds(f"{name}: header, {cc}, {std}", cc, "-x", "c++", f"-std={std}", "-pedantic", "-Wall", "-Wextra", "-Werror",
                      "-fsyntax-only", c.with_suffix(".h"))
-    for target, cc in CROSS.items():
+    for target, cc in chosen(CROSS.items(), MODELS.index(name)):
         cc, *flags = cc.split()
         makes(f"{name}: {target}", c.with_suffix(f".{target.replace(' ', '-')}.o"), cc, *flags, *STRICT, "-Os",
               INCLUDE, "-c", c)
@@ -432,10 +440,10 @@ def one_unit():
     headers = ["<stdio.h>", "<math.h>", "<string.h>", "<onnxcc/rt.h>"]
     together = {"files": plain, "single": generic, "backwards": [*generic[::-1]], "mixed": generic[::2] + plain[1::2],
                 "between": [plain[0], generic[1], *plain[2:]], "targets": [wide, *generic, wider], "headers": [*headers, *generic]}
-    for unit, parts in together.items():
+    for index, (unit, parts) in enumerate(together.items()):
         c = WORK / "unit" / f"{unit}.unit.c"
         c.write_text("".join(f"#include {p}\n" if str(p)[0] == "<" else f'#include "{p}"\n' for p in parts))
-        for cc in [*COMPILERS, "tcc"]:
+        for cc in chosen([*COMPILERS, "tcc"], index):
             so = c.with_suffix(f".{cc}.so")
             flags = ["-march=x86-64-v3"] if unit == "targets" else []
             if succeeds(f"{unit} in one translation unit, {cc}", cc, *STRICT, *flags, "-O1", INCLUDE, "-fPIC", "-shared", c, "-o", so):
@@ -505,14 +513,14 @@ def channel_block():
         check(np.array_equal(y.ravel(), w.reshape(32, 2) @ x.ravel()), f"channel_block: {block}: {y}")
 
 
-names = [n for n in MODELS if not sys.argv[1:] or any(fnmatch.fnmatch(n, a) for a in sys.argv[1:])]
+names = [n for n in MODELS if not NAMES or any(fnmatch.fnmatch(n, a) for a in NAMES)]
 shutil.rmtree(WORK / "elsewhere", ignore_errors=True)
 WORK.mkdir(parents=True, exist_ok=True)
 for n, (m, _, _) in TABLE.items():
     onnx.save(m, str(WORK / f"{n}.onnx"))
 with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
     list(pool.map(alone, names))
-if not sys.argv[1:]:
+if not NAMES:
     weights_anywhere()
     targets()
     structs()

@@ -1,6 +1,6 @@
-"""folded.py BUILD FOLDER... - folding changes no bits: each test in the folders is evaluated with inputs as constants (all of them, and
-two random choices) and without. For operators that sum, a constant may change the order of the additions, so their results need only
-agree within the rounding of a sum."""
+"""folded.py BUILD TURN FOLDER... - folding changes no bits: each test in the folders is evaluated with inputs as constants (all of them,
+and a random choice that depends on TURN) and without. For operators that sum, a constant may change the order of the additions, so their
+results need only agree within the rounding of a sum."""
 import concurrent.futures
 import os
 import pathlib
@@ -15,7 +15,7 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-BUILD = pathlib.Path(sys.argv[1])
+BUILD, TURN = pathlib.Path(sys.argv[1]), sys.argv[2]
 SUMS = re.compile(r"Conv|Gemm|MatMul|Einsum|Attention|^Reduce(L|Log|Mean|Prod|Sum)|Normalization|Pool|GRU|LSTM|RNN|DFT|STFT|Softmax|"
                   r"CrossEntropy|Gradient|^Det$|Regressor|Classifier|^Normalizer$|CumSum")
 ROUNDINGS = 16  # the tolerance of sums, in roundings of the largest result
@@ -64,14 +64,14 @@ def compared(model):
     tensors = all(v.type.HasField("tensor_type") for v in [*m.graph.input, *m.graph.output])
     if not inputs or not tensors or not all(f.exists() for _, f in inputs):
         return []
-    rng = random.Random(model.parent.name)
-    subsets = [inputs] + [rng.sample(inputs, rng.randint(1, len(inputs) - 1)) for _ in range(2 if len(inputs) > 1 else 0)]
+    rng = random.Random(f"{model.parent.name} {TURN}")
+    subsets = [inputs] + [rng.sample(inputs, rng.randint(1, len(inputs) - 1)) for _ in inputs[1:2]]
     rounded, want = sums(m.graph) or any(sums(f) for f in m.functions), evaluated(model, inputs, [])
     free = isinstance(want, list)
     if not free:  # a size that only constants decide
         want = evaluated(model, inputs, subsets.pop(0))
     found = []
-    for fixed in {tuple(names for names, _ in s): s for s in subsets}.values():
+    for fixed in subsets:
         got = evaluated(model, inputs, fixed)
         if isinstance(got, str) and not free:
             continue
@@ -85,7 +85,7 @@ def compared(model):
 
 
 def main():
-    models = sorted(m for folder in sys.argv[2:] for m in pathlib.Path(folder).resolve().glob("*/*/model.onnx"))
+    models = sorted(m for folder in sys.argv[3:] for m in pathlib.Path(folder).resolve().glob("*/*/model.onnx"))
     passed = failed = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for model, rows in zip(models, pool.map(compared, models)):

@@ -18,7 +18,7 @@ test-numbers: setup all $(addprefix $(NUMBERS)/,accuracy element.so scalar.so) $
 	@{ $(NUMBERS)/accuracy $(STEP); $(PYTHON) tests/numbers/element.py $(NUMBERS)/element.so; \
 		$(PYTHON) tests/numbers/scalar.py $(NUMBERS)/scalar.so; $(PYTHON) tests/numbers/vector.py gcc $(NUMBERS); \
 		$(PYTHON) tests/numbers/moves.py $(abspath $(B)); \
-		$(PYTHON) tests/numbers/folded.py $(abspath $(B)) $(CACHE)/suite $(CACHE)/fuzz-$(SEED); \
+		$(PYTHON) tests/numbers/folded.py $(abspath $(B)) $(OLD_TURN) $(CACHE)/suite $(CACHE)/fuzz-$(SEED); \
 		$(BOUNDS); \
 		tests/numbers/same $(addprefix $(NUMBERS)/bits-,plain fast other); } | tee $(NUMBERS)/log
 	@awk '/^[a-z]+: [0-9]+ passed, [0-9]+ failed$$/ { p += $$2; f += $$4; n++ } \

@@ -83,6 +83,10 @@ def add_integers(c):
         c.add(f"integer_add_{name}", "Add", [np.array([high, low], kind), np.array([1, -1], kind)], version=14, by=[np.array([low, high], kind)])
         c.add(f"integer_mul_{name}", "Mul", [np.array([low, high], kind), np.array([-1, 2], kind)], version=14, by=[np.array([low, -2], kind)])
         c.add(f"integer_neg_{name}", "Neg", [np.array([low, high], kind)], version=13, by=[np.array([low, -high], kind)])
+        for end in low, high:
+            blocks = [np.full((1, 2, 2), end, kind), i(3), i(2)]
+            c.add(f"integer_col2im_{name}_{end > 0:d}", "Col2Im", blocks, version=18, consts=(1, 2),
+                  by=[np.array([[[end, -2 if end > 0 else 0, end]]], kind)])
         c.add(f"integer_abs_{name}", "Abs", [np.array([low, -high], kind)], version=13, by=[np.array([low, high], kind)])
     for kind in np.uint8, np.uint16, np.uint32, np.uint64:
         name, high, bits = np.dtype(kind).name, np.iinfo(kind).max, np.iinfo(kind).bits
@@ -239,6 +243,23 @@ def add_duplicates(c):
     c.add("from_behind_nd", "GatherND", [x.reshape(2, 2), i(-1, -2).reshape(1, 2)], version=13, by=[f(3)])
 
 
+def add_long_windows(c):
+    """Windows of 2^31 - 1 elements, of which few are in the image."""
+    x, image = f(3, 1, 8).reshape(1, 1, 3), f(3, 1, 8, 4).reshape(1, 1, 2, 2)
+    codes, one, zero = np.array([3, 1, 8], np.uint8).reshape(1, 1, 3), np.array(1, F32), np.array(0, np.uint8)
+    for pad in "SAME_UPPER", "SAME_LOWER":
+        long, flat = ({"kernel_shape": shape, "auto_pad": pad} for shape in ([2**31 - 1], [2**31 - 1, 1]))
+        c.add(f"padding_long_max_{pad}", "MaxPool", [x], long, version=22, by=[f(8, 8, 8).reshape(x.shape)])
+        c.add(f"padding_long_at_{pad}", "MaxPool", [x], long, version=22, outputs=2,
+              by=[f(8, 8, 8).reshape(x.shape), i(2, 2, 2).reshape(x.shape)])
+        c.add(f"padding_long_rows_{pad}", "MaxPool", [image], flat, version=22, outputs=2,
+              by=[f(8, 4, 8, 4).reshape(image.shape), i(2, 3, 2, 3).reshape(image.shape)])
+        c.add(f"padding_long_mean_{pad}", "AveragePool", [x], long, version=22, by=[f(4, 4, 4).reshape(x.shape)])
+        c.add(f"padding_long_norm_{pad}", "LpPool", [x], {**long, "p": 1}, version=22, by=[f(12, 12, 12).reshape(x.shape)])
+        c.add(f"padding_long_codes_{pad}", "QLinearAveragePool", [codes, one, zero, one, zero], long, version=1, domain="com.microsoft",
+              consts=(1, 2, 3, 4), by=[np.full_like(codes, 4)])
+
+
 def add_padding(c):
     """Transposed convolution: SAME gives input * stride; output padding with dilation. Pools: which elements count in a mean."""
     x, w = np.arange(1, 4, dtype=F32).reshape(1, 1, 3), np.array([1, 10, 100], F32).reshape(1, 1, 3)
@@ -259,6 +280,7 @@ def add_padding(c):
           consts=(1,), by=[transposed(2, 0, 10, 2)])
     c.add("padding_transposed_shape", "ConvTranspose", [x, w], {"strides": [2], "output_shape": [8], "output_padding": [1]}, version=11,
           consts=(1,), by=[transposed(2, 0, 8)])
+    add_long_windows(c)
     for axes in 1, 2, 3:     # strides that are longer than the result
         x, w, b = np.arange(1, 9, dtype=F32).reshape(2, 4, *[1] * axes), np.arange(12 * 2**axes, dtype=F32).reshape(4, 3, *[2] * axes), f(1, 2, 3, 4, 5, 6)
         y = np.einsum("ngc,gco...->ngo...", x.reshape(2, 2, 2), w.reshape(2, 2, 3, *[2] * axes)).reshape(2, 6, *[2] * axes)
