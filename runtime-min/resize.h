@@ -87,6 +87,13 @@ HELPER A FN(resize_origin)(struct resize_table p, idx o, A scale)
     }
 }
 
+/* x; if it is far outside the axis, a number outside near the end; NaN: 0, as in ONNX Runtime. */
+HELPER A FN(resize_near)(A x, idx in)
+{
+    const A end = (A)in + 1;
+    return x != x ? 0 : x < -2 ? -2 : x < end ? x : end;
+}
+
 /* The weight of an element at distance d. */
 HELPER A FN(resize_weight)(A d, int mode, A a)
 {
@@ -108,7 +115,8 @@ KERNEL void FN(resize_table)(const f32 *restrict scales, const f32 *restrict roi
     p.end = roi ? roi[p.count + p.of] : p.end;
     const A scale = p.scale > 0 ? (A)p.scale : (A)p.out / (A)p.in, squeeze = p.antialias && scale < 1 ? scale : 1;
     for (idx o = 0; o < p.out; o++) {
-        const A x = FN(resize_origin)(p, o, scale), cut = (A)(i64)x, left = cut > x ? cut - 1 : cut, ratio = x - left;
+        const A x = FN(resize_near)(FN(resize_origin)(p, o, scale), p.in), cut = (A)(i64)x;
+        const A left = cut > x ? cut - 1 : cut, ratio = x - left;
         const int outside = p.transform == RESIZE_TF_CROP_AND_RESIZE && (x < 0 || x > (A)(p.in - 1));
         idx first = (idx)left - p.taps / 2 + 1;
         A sum = 0;

@@ -26,7 +26,7 @@ test-compilers: setup $(B)/table.json $(B)/suite/run $(B)/suite/call $(B)/includ
 # Parts: base/place_search, passes/fold.
 TESTS += bytes
 CLANG_EVERY ?= 6
-AARCH64_EVERY ?= 16
+AARCH64_EVERY ?= 24
 FUSING = -O1 -fexpensive-optimizations
 AARCH64 = $(B)/bytes/aarch64
 ARM64 = $(CACHE)/arm64/usr

@@ -10,7 +10,7 @@ test-emitted: setup all
 # The size of the code and the stack at every level of the C compiler; of the official tests of operators one of SIZES_EVERY, others
 # for every commit.
 TESTS += levels
-SIZES_EVERY ?= 220
+SIZES_EVERY ?= 330
 test-levels: setup all
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
 	@B=$(abspath $(B)) $(PYTHON) tests/emitted/levels.py $(CACHE)/suite --every $(SIZES_EVERY) --turn $(OLD_TURN) $(M)
@@ -19,7 +19,7 @@ test-levels: setup all
 # No line of code has more than 120 columns: the C of one of LINES_EVERY official tests, others for every commit.
 # Parts: ir/dim_parts, ir/dim_print, base/wrap.
 TESTS += lines
-LINES_EVERY ?= 8
+LINES_EVERY ?= 16
 test-lines: setup all
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
 	@$(PYTHON) tests/operators/cases.py $(CACHE)/operators
@@ -29,7 +29,7 @@ test-lines: setup all
 # The C of one of SMALLEST_EVERY official tests and of the operators' cases, others for every commit, with sizes of 0 and 1, has no
 # warning. Parts: ops, emit, plain/sweep, plain/cut.
 TESTS += smallest
-SMALLEST_EVERY ?= 60
+SMALLEST_EVERY ?= 90
 test-smallest: setup all $(B)/include/onnxcc
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
 	@$(PYTHON) tests/operators/cases.py $(CACHE)/operators

@@ -1,8 +1,8 @@
 """levels.py SUITE [--every N] [--turn T] [NAME...] - emitted code at each level of gcc, for x86-64 and for the Cortex-M4: at the levels
 for debuggers, -O0 and -Og, the code is at most four times and the stack at most three times that of -O2; at no level does the stack
-exceed the bound in the header. Each model is compiled at -O0, -Og and -O2 for both machines, at the other levels for one; a model that is
-named, for both. Models: those of models.py, a network, and one of N of the official tests of operators. T selects which tests, and which
-machine. Prints failures, then "levels: N passed, N failed".
+exceed the bound in the header. Each model is compiled for one machine; a model that is named, for both. Models: those of models.py, a
+network, and one of N of the official tests of operators. T selects which tests, and which machine. Prints failures, then "levels: N
+passed, N failed".
 
 -O2 removes most of a kernel whose sizes are constant. If four times the code of -O2, or three times its stack, is less than what kernels
 take at the levels for debuggers, KERNELS is the limit: one for networks, and a larger one for the official tests of operators, of which a
@@ -51,12 +51,12 @@ def compiled(c, cc, level):
     return sum(map(int, sections)), math.inf if "(dynamic)" in calls.read_text() else max(deepest(calls).values())
 
 
-def wrong(model, options, name, target, levels):
+def wrong(model, options, name, target):
     """(a list of what is wrong, whether onnxcc compiles the model)"""
     c, message = emitted(model, options, name, target)
     if message:
         return [] if name.startswith("test_") else [message], False
-    found = {level: compiled(c, MACHINES[target], level) for level in levels}
+    found = {level: compiled(c, MACHINES[target], level) for level in LEVELS}
     promised = int(re.search(r"_STACK_BYTES (\d+)", c.with_suffix(".h").read_text())[1])
     text, stack = found["-O2"]
     kernels_text, kernels_stack = KERNELS["operator" if name.startswith("test_") else "network"]
@@ -86,11 +86,10 @@ def main():
     a = p.parse_intermixed_args()
     WORK.mkdir(parents=True, exist_ok=True)
     some = [m for m in models(a) if any(fnmatch.fnmatch(m[2], n) for n in a.names or "*")]
-    todo = [(*m, target, LEVELS if a.names or (i + a.turn) % 2 == k else (*DEBUGGED, "-O2"))
-            for i, m in enumerate(some) for k, target in enumerate(MACHINES)]
+    todo = [(*m, target) for i, m in enumerate(some) for k, target in enumerate(MACHINES) if a.names or (i + a.turn) % 2 == k]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         results = list(pool.map(lambda x: wrong(*x), todo))
-    for (_, _, name, target, _), (bad, _) in zip(todo, results):
+    for (_, _, name, target), (bad, _) in zip(todo, results):
         for what in bad:
             print(f"FAIL {name}, {target}: {what}")
     failed = sum(bool(bad) for bad, _ in results)

@@ -2,7 +2,7 @@
 # MODELS_EVERY=1: all; M='minilm* resnet50': only these.
 # Parts: passes/layout, passes/fuse, passes/simplify, memory, emit/eval.
 TESTS += models
-MODELS_EVERY ?= 6
+MODELS_EVERY ?= 8
 test-models: setup all
 	@ONNXCC_CACHE=$(CACHE) B=$(B) CC="$(CC)" $(PYTHON) tests/models/run.py $(MODELS_EVERY) $(OLD_TURN) $(M)
 .PHONY: test-models

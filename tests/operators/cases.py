@@ -611,6 +611,12 @@ def add_open(c):
         c.add(f"fixed_resize_{scale * 100:.0f}", "Resize", inputs, nearest, version=19, consts=(2,))
         c.add(f"open_resize_{scale * 100:.0f}", "Resize", inputs, nearest, version=19, consts=(2,), sizes=[(None, "w"), None, None])
         c.add(f"late_resize_{scale * 100:.0f}", "Resize", inputs, nearest, version=19)
+    for mode in "linear", "nearest":
+        attrs = {"mode": mode, "coordinate_transformation_mode": "tf_crop_and_resize", "extrapolation_value": -7.0}
+        for i, (start, end) in enumerate(((1e30, 2e30), (-3e38, 3e38), (np.nan, 1), (np.inf, 1), (-np.inf, np.inf), (0, 3e38), (-1e12, 1e12))):
+            region = np.array([0, 0, 0, start, 1, 1, 1, end], np.float32)
+            c.add(f"late_resize_{mode}_far_{i}", "Resize", [normal(1, 1, 4, 4), region, None, np.array([1, 1, 4, 3])], attrs, version=19,
+                  consts=(3,))
 
 
 def add_strings(c):

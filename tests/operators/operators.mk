@@ -1,7 +1,7 @@
 # Operators beyond the official tests: onnxcc's own cases, compared with ONNX Runtime or, if that lacks an operator, with ONNX's
 # reference. O='own_dft* own_svm*': only these, in detail; every OWN_EVERY-th also as C; W as for the official tests.
 TESTS += operators
-OWN_EVERY ?= 32
+OWN_EVERY ?= 48
 test-operators: setup $(B)/suite/run $(B)/suite/call $(B)/suite/call-sanitized $(B)/include/onnxcc
 	@$(PYTHON) tests/operators/cases.py $(CACHE)/operators
 	@$(SUITE)/run --own operators --build $(SUITE) --include $(B)/include $(if $(O),-v,--every $(OWN_EVERY)) \
@@ -38,7 +38,7 @@ test-schemas: setup $(B)/table.json
 # A test for every type of every type variable of every version of every operator in the support table: small models of such nodes,
 # evaluated by the compiler, every CELLS_EVERY-th also as C. O='Cast_*': only these, with every node in a model of its own.
 TESTS += cells
-CELLS_EVERY ?= 200
+CELLS_EVERY ?= 300
 CELLS = $(CACHE)/cells$(if $(O),-apart)
 test-cells: setup $(B)/table.json $(B)/suite/run $(B)/suite/call $(B)/suite/call-sanitized $(B)/include/onnxcc
 	@$(PYTHON) tests/operators/cells.py $(CELLS) $(B)/table.json $(foreach o,$(O),'$(o)')

@@ -21,7 +21,7 @@ test-plain-analysers: setup all
 # One of PLAIN_EVERY official tests and of the operators' cases, others for every commit, for plain: under sanitizers, and without a
 # warning. Without those of the image formats that need libraries (README, Limits).
 TESTS += plain-suite
-PLAIN_EVERY ?= 24
+PLAIN_EVERY ?= 36
 PLAIN_TESTS = 'light_*' 'test_[!i]*' 'test_i[!m]*' 'test_image_decoder_decode_bmp*' 'test_image_decoder_decode_p*'
 PLAIN_RUN = $(SUITE)/run --build $(SUITE)/plain --include $(B)/include --target plain --ways s --every $(PLAIN_EVERY) --turn $(OLD_TURN)
 test-plain-suite: setup $(B)/suite/run $(B)/suite/call-sanitized $(B)/include/onnxcc

@@ -2,7 +2,7 @@
 # sanitizers), f (optimised C); EVERY=N: only every Nth as C. KNOWN=update rewrites known.txt. Of the networks one of NETWORKS_EVERY is
 # run under sanitizers, and one of OPTIMISED_EVERY tests is optimised, others for every commit.
 EVERY ?= 1
-OPTIMISED_EVERY ?= 2
+OPTIMISED_EVERY ?= 3
 NETWORKS_EVERY ?= 6
 TESTS += suite
 SUITE = $(B)/suite
@@ -25,7 +25,7 @@ test-symbolic: setup $(SUITE)/run
 
 # The tests of older onnx packages, for older versions of the operators; one of OLD_EVERY as C, others for every commit.
 TESTS += old
-OLD_EVERY ?= 20
+OLD_EVERY ?= 30
 OLD_TURN ?= $(shell git rev-list --count HEAD 2>/dev/null || echo 0)
 test-old: setup $(SUITE)/run $(SUITE)/call $(SUITE)/call-sanitized $(B)/include/onnxcc
 	@$(PYTHON) tests/suite/old.py $(CACHE)/old
@@ -35,7 +35,7 @@ test-old: setup $(SUITE)/run $(SUITE)/call $(SUITE)/call-sanitized $(B)/include/
 
 # The official tests under sanitizers with the vectors of x86-64-v3: one of V3_EVERY, others for every commit; V3_EVERY=1: all.
 TESTS += vectors
-V3_EVERY ?= 16
+V3_EVERY ?= 24
 test-vectors: setup $(SUITE)/run $(SUITE)/call $(SUITE)/call-sanitized $(B)/include/onnxcc
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
 	@mkdir -p $(SUITE)/v3 && ln -sf ../call ../call-sanitized $(SUITE)/v3
