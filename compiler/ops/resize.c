@@ -110,7 +110,7 @@ static void size_axes(Node *n, Resize *r, const int *axes, const Dim *sizes)
     for (int i = 0; rule && i < r->count; i++) {
         struct ResizeAxis *x = &r->axis[axes[i]];
         x->scale = all;
-        x->out = D((int64_t)(all * (double)dim_value(x->in) + 0.5));
+        x->out = D((int64_t)fmin(all * (double)dim_value(x->in) + 0.5, 0x1p62));
         x->changes = all != 1 || !dim_identical(x->in, x->out);
     }
 }
