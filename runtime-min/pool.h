@@ -4,6 +4,7 @@
 #define ONNXCC_POOL_H
 #include "rt.h"
 #include "math.h"
+#include "taps.h"
 #include "vec.h"
 
 /* x: (batch, in[0], in[1], in[2], channels); y: the same with out[]. Window position k of output o: o * stride +
@@ -37,42 +38,31 @@ PARAMS(lrn)
 #define POOL_VECTOR_f32 1
 #define POOL_BLOCK 64 /* results computed at a time */
 
-/* Those of n positions at, at + step, ... that are in [0, size): the first, and their number. */
-struct pool_part {
-    idx first, n;
-};
-HELPER struct pool_part pool_part(idx at, idx step, idx n, idx size)
-{
-    const idx first = at >= 0 ? 0 : (step - 1 - at) / step, end = at >= size ? 0 : (size - 1 - at) / step + 1;
-    const struct pool_part part = {first, (end < n ? end : n) - first};
-    return part.n > 0 ? part : (struct pool_part){0, 0};
-}
-
 /* The part of output o's window that is inside the image, along axis a. */
-HELPER struct pool_part pool_taps(const struct pool *p, int a, idx o)
+HELPER struct taps pool_taps(const struct pool *p, int a, idx o)
 {
-    return pool_part(o * p->stride[a] - p->pad[a], p->dilation[a], p->kernel[a], p->in[a]);
+    return taps_inside(o * p->stride[a] - p->pad[a], p->dilation[a], p->kernel[a], p->in[a]);
 }
 HELPER idx pool_count(const struct pool *p, int a, idx o)
 {
     return p->count_pad
-               ? pool_part(o * p->stride[a], p->dilation[a], p->kernel[a], p->in[a] + p->pad[a] + p->pad_end[a]).n
+               ? taps_inside(o * p->stride[a], p->dilation[a], p->kernel[a], p->in[a] + p->pad[a] + p->pad_end[a]).n
                : pool_taps(p, a, o).n;
 }
 
 /* The pixel of position k in that part. */
-HELPER idx pool_pixel(const struct pool *p, int a, idx o, struct pool_part part, idx k)
+HELPER idx pool_pixel(const struct pool *p, int a, idx o, struct taps taps, idx k)
 {
-    return o * p->stride[a] - p->pad[a] + (part.first + k) * p->dilation[a];
+    return o * p->stride[a] - p->pad[a] + (taps.first + k) * p->dilation[a];
 }
 
 /* Computes a row of output pixels of several channels; x: its image. */
 HELPER void pool_vectors(const f32 *x, f32 *y, idx d, idx h, const struct pool *p)
 {
-    const struct pool_part td = pool_taps(p, 0, d), th = pool_taps(p, 1, h);
+    const struct taps td = pool_taps(p, 0, d), th = pool_taps(p, 1, h);
     const idx count = pool_count(p, 0, d) * pool_count(p, 1, h), row = p->in[2] * p->x_pitch;
     for (idx w = 0; w < p->out[2]; w++) {
-        const struct pool_part tw = pool_taps(p, 2, w);
+        const struct taps tw = pool_taps(p, 2, w);
         const idx all = count * pool_count(p, 2, w);
         for (idx c = 0; c < p->channels; c += RT_VEC) {
             const idx some = p->channels - c;
@@ -128,12 +118,12 @@ HELPER A FN(pool_result)(A m, idx count, const struct pool *p)
 /* Computes a row of outputs with one channel, y[at...]; x[from...]: its image. */
 HELPER void FN(pool_row)(const T *x, idx from, T *y, idx at, idx d, idx h, const struct pool *p)
 {
-    const struct pool_part td = pool_taps(p, 0, d), th = pool_taps(p, 1, h);
+    const struct taps td = pool_taps(p, 0, d), th = pool_taps(p, 1, h);
     const idx count = pool_count(p, 0, d) * pool_count(p, 1, h);
     for (idx w = 0; w < p->out[2]; w += POOL_BLOCK) {
         const idx some = p->out[2] - w < POOL_BLOCK ? p->out[2] - w : POOL_BLOCK, reach = (some - 1) * p->stride[2];
         const idx begin = w * p->stride[2] - p->pad[2];
-        const struct pool_part tw = pool_part(begin + reach, p->dilation[2], p->kernel[2], p->in[2] + reach);
+        const struct taps tw = taps_inside(begin + reach, p->dilation[2], p->kernel[2], p->in[2] + reach);
         A m[POOL_BLOCK];
         for (idx i = 0; i < some; i++)
             m[i] = p->op == POOL_MAX ? POOL_LOWEST : 0;
@@ -141,7 +131,7 @@ HELPER void FN(pool_row)(const T *x, idx from, T *y, idx at, idx d, idx h, const
             for (idx j = 0; j < th.n; j++)
                 for (idx k = tw.first; k < tw.first + tw.n; k++) {
                     const idx start = begin + k * p->dilation[2];
-                    const struct pool_part o = pool_part(start, p->stride[2], some, p->in[2]);
+                    const struct taps o = taps_inside(start, p->stride[2], some, p->in[2]);
                     const idx pixel =
                         from + (pool_pixel(p, 0, d, td, i) * p->in[1] + pool_pixel(p, 1, h, th, j)) * p->in[2] + start;
                     for (idx c = o.first; c < o.first + o.n; c++)
@@ -156,9 +146,9 @@ HELPER void FN(pool_row)(const T *x, idx from, T *y, idx at, idx d, idx h, const
 /* Computes a row of output pixels of several channels, y[at...]; x[from...]: its image. */
 HELPER void FN(pool_bytes)(const T *restrict x, idx from, T *restrict y, idx at, idx d, idx h, const struct pool *p)
 {
-    const struct pool_part td = pool_taps(p, 0, d), th = pool_taps(p, 1, h);
+    const struct taps td = pool_taps(p, 0, d), th = pool_taps(p, 1, h);
     for (idx w = 0; w < p->out[2]; w++, at += p->y_pitch) {
-        const struct pool_part tw = pool_taps(p, 2, w);
+        const struct taps tw = pool_taps(p, 2, w);
         for (idx c = 0; c < p->channels; c++)
             ST(y, at + c, POOL_LOWEST);
         for (idx i = 0; i < td.n; i++)
@@ -200,9 +190,9 @@ KERNEL void FN(max_pool_index)(const T *restrict x, T *restrict y, i64 *restrict
     POOL_OUTPUTS(p)
     {
         const idx from[3] = {d * p.stride[0] - p.pad[0], h * p.stride[1] - p.pad[1], w * p.stride[2] - p.pad[2]};
-        struct pool_part t[3];
+        struct taps t[3];
         for (int a = 0; a < 3; a++)
-            t[a] = pool_part(from[a], p.dilation[a], p.kernel[a], p.in[a]);
+            t[a] = taps_inside(from[a], p.dilation[a], p.kernel[a], p.in[a]);
         A top = POOL_LOWEST;
         idx best = -1;
         for (idx i = t[0].first; i < t[0].first + t[0].n; i++)

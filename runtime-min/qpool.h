@@ -3,7 +3,7 @@
 #define ONNXCC_QPOOL_H
 #include "rt.h"
 #include "dot.h"
-#include "pool.h"
+#include "taps.h"
 
 /* Images, windows and count_pad as in pool.h. */
 #define qpool_PARAMS(X, V)                                                                                             \
@@ -21,8 +21,8 @@ struct qpool_axis {
 HELPER struct qpool_axis qpool_axis(const struct qpool *p, const int a, idx at)
 {
     const idx step = p->dilation[a], padded = p->pad[a] + p->in[a] + p->pad_end[a];
-    const struct pool_part inside = pool_part(at, step, p->kernel[a], p->in[a]);
-    const struct pool_part counted = p->count_pad ? pool_part(at + p->pad[a], step, p->kernel[a], padded) : inside;
+    const struct taps inside = taps_inside(at, step, p->kernel[a], p->in[a]);
+    const struct taps counted = p->count_pad ? taps_inside(at + p->pad[a], step, p->kernel[a], padded) : inside;
     return (struct qpool_axis){at + inside.first * step, inside.n, counted.n};
 }
 #endif
