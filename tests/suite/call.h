@@ -93,8 +93,8 @@ static void read_inputs(const char *path)
         fclose(f);
 }
 
-/* One call with new output buffers, and every check that needs no expected results. */
-static void call(int poison)
+/* One call with new output buffers, and every check that needs no expected results. Returns the status. */
+static int called(int poison)
 {
     void **p = room(((size_t)c->n_out + 1) * sizeof *p);
     output = room(((size_t)c->n_out + 1) * sizeof *output);
@@ -105,8 +105,6 @@ static void call(int poison)
         p[i] = memset(output[i] + margin(), poison, n);
     }
     int status = c->call((void *const *)given, p, c->size);
-    if (status)
-        leave(CALL_STATUS, "returned status", status);
     for (int i = 0; i < c->n_in; i++)
         if (given[i] && memcmp(given[i], input[i], (size_t)c->in_bytes[i]))
             leave(CALL_CANARY, "wrote into input", i);
@@ -115,6 +113,14 @@ static void call(int poison)
             if (output[i][k] != CANARY || output[i][margin() + (size_t)c->out_bytes[i] + k] != CANARY)
                 leave(CALL_CANARY, "wrote outside output", i);
     free(p);
+    return status;
+}
+
+static void call(int poison)
+{
+    int status = called(poison);
+    if (status)
+        leave(CALL_STATUS, "returned status", status);
 }
 
 static int64_t (*dim)[CASE_RANK]; /* of the outputs */
@@ -180,6 +186,51 @@ static void compare_again(char **first, const int64_t *bytes)
     free(now);
 }
 
+#ifdef __SANITIZE_ADDRESS__
+/* The bits of an extreme number of a type: floats NaN, infinity, the lowest one; integers 7F..., 80..., FF... */
+enum { EXTREMES = 3 };
+static uint64_t extreme(int type, int unit, int which)
+{
+    static const uint64_t floats[][EXTREMES] = {{0x7FC00000, 0x7F800000, 0xFF7FFFFF},
+                                                {0x7FF8000000000000, 0x7FF0000000000000, 0xFFEFFFFFFFFFFFFF},
+                                                {0x7E00, 0x7C00, 0xFBFF},
+                                                {0x7FC0, 0x7F80, 0xFF7F}};
+    switch (type) {
+    case CASE_FLOAT:
+    case CASE_COMPLEX64: return floats[0][which];
+    case CASE_DOUBLE:
+    case CASE_COMPLEX128: return floats[1][which];
+    case CASE_HALF: return floats[2][which];
+    case CASE_BFLOAT16: return floats[3][which];
+    default:
+        return (const uint64_t[]){~UINT64_C(0) >> (65 - 8 * unit), UINT64_C(1) << (8 * unit - 1), ~UINT64_C(0)}[which];
+    }
+}
+
+/* Calls with extreme numbers as inputs: any status will do. Integers of fewer than two axes may be sizes, or numbers of
+ * iterations; they are kept. */
+static void call_extremes(const char *size, size_t sizes)
+{
+    for (int which = 0; which < EXTREMES; which++) {
+        for (int i = 0; i < c->n_in; i++) {
+            const int t = c->in_type[i], unit = c->in_unit[i];
+            const int integer = t >= 2 && t <= CASE_INT64 || t == CASE_UINT32 || t == CASE_UINT64;
+            const int real = t == CASE_FLOAT || t >= CASE_HALF && t <= CASE_BFLOAT16 && !integer;
+            const uint64_t bits = extreme(t, unit, which);
+            for (int64_t k = 0; (real || (integer && c->in_rank[i] > 1)) && k + unit <= c->in_bytes[i]; k += unit) {
+                memcpy(input[i] + k, &bits, (size_t)unit);
+                memcpy(given[i] + k, &bits, (size_t)unit);
+            }
+        }
+        memcpy(c->size, size, sizes);
+        free_all(output, c->n_out);
+        called(POISON);
+    }
+}
+#else
+static void call_extremes(const char *size, size_t sizes) { (void)size, (void)sizes; }
+#endif
+
 static void call_case(const struct suite_case *test, const char *inputs, const char *to)
 {
     c = test;
@@ -197,6 +248,8 @@ static void call_case(const struct suite_case *test, const char *inputs, const c
         memcpy(c->size, size, sizes);
         compare_again(first, bytes);
     }
+    if (patient)
+        call_extremes(size, sizes);
     free(size);
     free(dim);
     free(bytes);

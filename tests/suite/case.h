@@ -20,10 +20,12 @@ struct suite_case {
     int repeat;                /* call twice and compare: not for random operators */
     const int64_t *in_bytes;   /* the inputs' bytes lie one after the other in the input file; -1: a null pointer */
     const int64_t *in_strings; /* -1, or: so many strings, each in the file as its length (8 bytes) and its bytes */
+    const int *in_type;        /* ONNX's number */
+    const int *in_rank;
     const int *in_unit; /* bytes of what a big-endian machine has to swap: an element, or a part of a complex one */
     const int64_t *out_bytes; /* room for the largest output */
-    const int *out_type;      /* ONNX's number */
-    const int *out_bits;      /* of an element */
+    const int *out_type;
+    const int *out_bits; /* of an element */
     const int *out_unit;
     const int *out_rank;
     const int *out_open; /* 1: slots of an open sequence; the next two outputs are its dims and its count */
@@ -105,7 +107,21 @@ static inline void case_clear_unused(struct case_string *s, const int64_t *dim, 
     }
 }
 
-enum { CASE_STRING = 8 }; /* ONNX's number of the type */
+/* ONNX's numbers of types. */
+enum {
+    CASE_FLOAT = 1,
+    CASE_INT32 = 6,
+    CASE_INT64 = 7,
+    CASE_STRING = 8,
+    CASE_BOOL = 9,
+    CASE_HALF = 10,
+    CASE_DOUBLE = 11,
+    CASE_UINT32 = 12,
+    CASE_UINT64 = 13,
+    CASE_COMPLEX64 = 14,
+    CASE_COMPLEX128 = 15,
+    CASE_BFLOAT16 = 16
+};
 
 /* How call.c ends; anything else is a crash. */
 enum { CALL_OK = 0, CALL_STATUS = 20, CALL_CANARY, CALL_BITS, CALL_BROKEN };

@@ -248,14 +248,16 @@ static Text describe(const Case *c, const Result *r)
 {
     enum { MAX_VALUES = 1024 };
     Graph *g = c->m->graph;
-    int64_t in_bytes[MAX_VALUES], in_strings[MAX_VALUES], in_unit[MAX_VALUES], out_bytes[MAX_VALUES],
-        out_type[MAX_VALUES], out_bits[MAX_VALUES], out_unit[MAX_VALUES], out_rank[MAX_VALUES], out_open[MAX_VALUES],
-        size[MAX_VALUES];
+    int64_t in_bytes[MAX_VALUES], in_strings[MAX_VALUES], in_type[MAX_VALUES], in_rank[MAX_VALUES], in_unit[MAX_VALUES],
+        out_bytes[MAX_VALUES], out_type[MAX_VALUES], out_bits[MAX_VALUES], out_unit[MAX_VALUES], out_rank[MAX_VALUES],
+        out_open[MAX_VALUES], size[MAX_VALUES];
     if (c->in.n > MAX_VALUES || g->out.n > MAX_VALUES || c->n_size > MAX_VALUES)
         fail(EXIT_MODEL, "too many inputs or outputs for the tests");
     for (int i = 0; i < c->in.n; i++) {
         const Tensor *t = c->in.at[i];
         in_bytes[i] = t ? (int64_t)tensor_size(t) : -1;
+        in_type[i] = t ? (int64_t)t->type : 0;
+        in_rank[i] = t ? t->rank : 0;
         in_unit[i] = t ? unit_of(t->type) : 1;
         in_strings[i] = t && t->type == STR ? tensor_count(t) : -1;
     }
@@ -279,6 +281,8 @@ static Text describe(const Case *c, const Result *r)
     text_put(&s, "#include \"case.h\"\n#include \"m.c\"\n");
     put_ints(&s, "const int64_t", "in_bytes", c->in.n, in_bytes);
     put_ints(&s, "const int64_t", "in_strings", c->in.n, in_strings);
+    put_ints(&s, "const int", "in_type", c->in.n, in_type);
+    put_ints(&s, "const int", "in_rank", c->in.n, in_rank);
     put_ints(&s, "const int", "in_unit", c->in.n, in_unit);
     put_ints(&s, "const int64_t", "out_bytes", g->out.n, out_bytes);
     put_ints(&s, "const int", "out_type", g->out.n, out_type);
@@ -289,8 +293,9 @@ static Text describe(const Case *c, const Result *r)
     put_ints(&s, "int64_t", "sizes", c->n_size, size);
     put_call(&s, c);
     put_dims(&s, c);
-    static const char *const fields[] = {"in_bytes", "in_strings", "in_unit",  "out_bytes", "out_type", "out_bits",
-                                         "out_unit", "out_rank",   "out_open", "sizes",     "call",     "dims"};
+    static const char *const fields[] = {"in_bytes",  "in_strings", "in_type",  "in_rank",  "in_unit",
+                                         "out_bytes", "out_type",   "out_bits", "out_unit", "out_rank",
+                                         "out_open",  "sizes",      "call",     "dims"};
     text_put(&s,
              "extern const struct suite_case SUITE_CASE;\n"
              "const struct suite_case SUITE_CASE = {%d, %d, %d, %d",
