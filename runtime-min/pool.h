@@ -46,7 +46,7 @@ HELPER struct taps pool_taps(const struct pool *p, int a, idx o)
 HELPER idx pool_count(const struct pool *p, int a, idx o)
 {
     return p->count_pad
-               ? taps_inside(o * p->stride[a], p->dilation[a], p->kernel[a], p->in[a] + p->pad[a] + p->pad_end[a]).n
+               ? taps_before(o * p->stride[a] - p->pad[a], p->dilation[a], p->kernel[a], p->in[a] + p->pad_end[a])
                : pool_taps(p, a, o).n;
 }
 

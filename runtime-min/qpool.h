@@ -20,10 +20,10 @@ struct qpool_axis {
 };
 HELPER struct qpool_axis qpool_axis(const struct qpool *p, const int a, idx at)
 {
-    const idx step = p->dilation[a], padded = p->pad[a] + p->in[a] + p->pad_end[a];
+    const idx step = p->dilation[a];
     const struct taps inside = taps_inside(at, step, p->kernel[a], p->in[a]);
-    const struct taps counted = p->count_pad ? taps_inside(at + p->pad[a], step, p->kernel[a], padded) : inside;
-    return (struct qpool_axis){at + inside.first * step, inside.n, counted.n};
+    const idx padded = taps_before(at, step, p->kernel[a], p->in[a] + p->pad_end[a]);
+    return (struct qpool_axis){at + inside.first * step, inside.n, p->count_pad ? padded : inside.n};
 }
 #endif
 

@@ -13,4 +13,10 @@ HELPER struct taps taps_inside(idx at, idx step, idx n, idx size)
     const struct taps taps = {first, (end < n ? end : n) - first};
     return taps.n > 0 ? taps : (struct taps){0, 0};
 }
+
+/* The number of those n positions that are before `end`. */
+HELPER idx taps_before(idx at, idx step, idx n, idx end)
+{
+    return at + (n - 1) * step < end ? n : at < end ? (end - 1 - at) / step + 1 : 0;
+}
 #endif

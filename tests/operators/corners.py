@@ -255,6 +255,8 @@ def add_long_windows(c):
         c.add(f"padding_long_rows_{pad}", "MaxPool", [image], flat, version=22, outputs=2,
               by=[f(8, 4, 8, 4).reshape(image.shape), i(2, 3, 2, 3).reshape(image.shape)])
         c.add(f"padding_long_mean_{pad}", "AveragePool", [x], long, version=22, by=[f(4, 4, 4).reshape(x.shape)])
+        c.add(f"padding_long_counted_{pad}", "AveragePool", [x], {**long, "count_include_pad": 1}, version=22,
+              by=[np.full(x.shape, F32(12) / F32(2**31 - 1))])
         c.add(f"padding_long_norm_{pad}", "LpPool", [x], {**long, "p": 1}, version=22, by=[f(12, 12, 12).reshape(x.shape)])
         c.add(f"padding_long_codes_{pad}", "QLinearAveragePool", [codes, one, zero, one, zero], long, version=1, domain="com.microsoft",
               consts=(1, 2, 3, 4), by=[np.full_like(codes, 4)])
