@@ -214,8 +214,8 @@ static void call_extremes(const char *size, size_t sizes)
     for (int which = 0; which < EXTREMES; which++) {
         for (int i = 0; i < c->n_in; i++) {
             const int t = c->in_type[i], unit = c->in_unit[i];
-            const int integer = t >= 2 && t <= CASE_INT64 || t == CASE_UINT32 || t == CASE_UINT64;
-            const int real = t == CASE_FLOAT || t >= CASE_HALF && t <= CASE_BFLOAT16 && !integer;
+            const int integer = (t >= CASE_UINT8 && t <= CASE_INT64) || t == CASE_UINT32 || t == CASE_UINT64;
+            const int real = t == CASE_FLOAT || (t >= CASE_HALF && t <= CASE_BFLOAT16 && !integer);
             const uint64_t bits = extreme(t, unit, which);
             for (int64_t k = 0; (real || (integer && c->in_rank[i] > 1)) && k + unit <= c->in_bytes[i]; k += unit) {
                 memcpy(input[i] + k, &bits, (size_t)unit);

@@ -110,10 +110,9 @@ static inline void case_clear_unused(struct case_string *s, const int64_t *dim, 
 /* ONNX's numbers of types. */
 enum {
     CASE_FLOAT = 1,
-    CASE_INT32 = 6,
+    CASE_UINT8 = 2,
     CASE_INT64 = 7,
     CASE_STRING = 8,
-    CASE_BOOL = 9,
     CASE_HALF = 10,
     CASE_DOUBLE = 11,
     CASE_UINT32 = 12,
