@@ -3,13 +3,15 @@
 #define ONNXCC_DIALECT_H
 
 /* Every operation rounds to its own type on all machines. gcc would use more precision on s390x, and on i386, where
- * SSE2 is used instead of the x87. */
+ * SSE2 is used instead of the x87. tcc for i386 does, without saying so. */
 #if defined __i386__ && defined __GNUC__ && !defined __clang__ && !defined __SSE2_MATH__
 #pragma GCC target("sse2,fpmath=sse")
 #elif defined __s390x__ && __FLT_EVAL_METHOD__ != 0 && defined __GNUC__ && !defined __clang__
 #pragma GCC optimize("excess-precision=fast")
 #elif defined __FLT_EVAL_METHOD__ && __FLT_EVAL_METHOD__ != 0 && __FLT_EVAL_METHOD__ != 16
 #error "the x87 computes floats with excess precision: on i386 compile with -msse2 -mfpmath=sse"
+#elif defined __TINYC__ && defined __i386__
+#error "on i386 tcc computes floats with excess precision: use another compiler"
 #endif
 
 #ifdef __FAST_MATH__

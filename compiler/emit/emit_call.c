@@ -52,8 +52,11 @@ static void put_param(Emitter *e, Text *t, const Field *f, const Param *p)
         text_float(t, f->type == FIELD_f32 ? F32 : F64, p->f);
     else if (f->type == FIELD_text)
         put_text(e, t, p->s);
-    else if (dim_is_const(p->d))
+    else if (dim_is_const(p->d)) {
         text_integer(t, f->type == FIELD_i64 ? I64 : I32, dim_value(p->d));
+        if (f->type != FIELD_i64)
+            dim_note(dim_value(p->d));
+    }
     else
         text_put(t, f->type == FIELD_int ? "(int)(%s)" : "%s", f->type == FIELD_i64 ? dim_wide_c(p->d) : dim_c(p->d));
 }

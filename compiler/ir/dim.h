@@ -42,7 +42,10 @@ const char *dim_c(Dim d);        /* an expression over the emitted C's size vari
 const char *dim_factor_c(Dim d); /* the same, in parentheses unless it can be a factor */
 const char *dim_wide_c(Dim d);   /* the same, of type i64 and computed in 64 bits */
 bool dim_is_plain(Dim d);        /* its type in C is idx */
-bool dim_needs_32_bits(void);    /* sizes printed as C so far are right only where idx has 32 bits or more */
+/* The bits that idx must have for the C so far, or less: it has 16 on some machines, 32 on others. dim_note: v is a number
+ * of type idx or int in the C. */
+int dim_needed_bits(void);
+void dim_note(int64_t v);
 bool dim_is_truth(Dim d);        /* a comparison, in parentheses as C */
 /* Variables for parts of sizes (dim_parts.c). */
 void dim_use(Dim d); /* the emitted code uses d once more */

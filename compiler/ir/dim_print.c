@@ -25,20 +25,28 @@ static const struct Form {
 
 /* ---- proofs that results fit idx ----------------------------------------------------------------------------------- */
 
-PART(bool, needs_32_bits)
+PART(int, needed_bits)
 
 static int64_t limit(void) { return target_idx(opt()->target); }
 static bool is_within(Range r, int64_t max) { return r.lo >= -max && r.hi <= max; }
 static bool fits_idx(Range r) { return is_within(r, limit()); }
 
-bool dim_needs_32_bits(void) { return *needs_32_bits(); }
+int dim_needed_bits(void) { return *needed_bits(); }
 
-/* Takes note of a value of type idx in the C: idx has 16 bits on some machines, on which a larger one is not right. One
- * that exceeds `limit` is clamped to idx, and checked. */
+static void note_range(Range r)
+{
+    const int bits = is_within(r, INT16_MAX) ? 16 : is_within(r, INT32_MAX) ? 32 : 64;
+    if (bits > *needed_bits())
+        *needed_bits() = bits;
+}
+
+void dim_note(int64_t v) { note_range((Range){v, v}); }
+
+/* Takes note of a value of type idx in the C. One that exceeds `limit` is clamped to idx, and checked. */
 static void note_idx(Range r)
 {
-    if (fits_idx(r) && !is_within(r, INT16_MAX))
-        *needs_32_bits() = true;
+    if (fits_idx(r))
+        note_range(r);
 }
 
 static bool is_narrow(Dim d, unsigned time);
@@ -333,7 +341,7 @@ const char *dim_wide_c(Dim d)
     return t.s;
 }
 
-/* A number by itself is not noted for dim_needs_32_bits: a machine of 16 bits has no object of that size. */
+/* A number by itself is not noted for dim_needed_bits: a machine of fewer bits has no object of that size. */
 const char *dim_factor_c(Dim d)
 {
     Text t = {0};

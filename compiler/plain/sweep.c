@@ -307,6 +307,8 @@ void sweep(void)
 {
     do {
         swept()->any = false;
+        EACH_OF (f, file()->reached)
+            f->seen = false; /* what was removed may have been its only effect */
         count_all();
         mark_unused();
         EACH_OF (f, file()->reached)
