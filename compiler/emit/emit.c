@@ -265,7 +265,9 @@ static void fill_include(Text *t, Writer *w)
         text_put(t, "%s", target_is_plain(opt()->target) ? w->header.s : guard);
     } else
         text_put(t, "#include \"%s\"\n", w->header_name);
-    if (dim_needed_bits() > 16 && target_is_portable(opt()->target))
+    if (dim_needed_bits() > 32 && target_is_portable(opt()->target))
+        text_put(t, "\n#if PTRDIFF_MAX < INT64_MAX\n#error \"sizes of this model need 64 bits\"\n#endif\n");
+    else if (dim_needed_bits() > 16 && target_is_portable(opt()->target))
         text_put(t, "\n#if PTRDIFF_MAX < INT32_MAX\n#error \"sizes of this model need more than 16 bits: for an AVR, "
                     "compile it with --target avr\"\n#endif\n");
 }

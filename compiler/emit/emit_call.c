@@ -56,8 +56,7 @@ static void put_param(Emitter *e, Text *t, const Field *f, const Param *p)
         text_integer(t, f->type == FIELD_i64 ? I64 : I32, dim_value(p->d));
         if (f->type != FIELD_i64)
             dim_note(dim_value(p->d));
-    }
-    else
+    } else
         text_put(t, f->type == FIELD_int ? "(int)(%s)" : "%s", f->type == FIELD_i64 ? dim_wide_c(p->d) : dim_c(p->d));
 }
 

@@ -126,8 +126,10 @@ static void emit_loop_node(Emitter *e, Node *n)
         text_put(&head, "%s < 0%s", iteration, n->in[0] ? " && " : "");
     else if (n->in[1] && !starts)
         text_put(&head, "(%s > 0 || %s[0])%s", iteration, pointer(n->in[1]), n->in[0] ? " && " : "");
-    if (n->in[0])
-        text_put(&head, "%s < %s", iteration, dim_wide_c(value_dim(n->in[0], 0)));
+    if (n->in[0]) {
+        const Dim most = value_dim(n->in[0], 0); /* a negative constant may not fit idx */
+        text_put(&head, "%s < %s", iteration, dim_wide_c(dim_high(most) < 0 ? D(0) : most));
+    }
     step_called(e, n, NULL);
     line(e, "%s; %s++) {", head.s, iteration);
     e->depth++;

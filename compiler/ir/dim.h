@@ -46,7 +46,7 @@ bool dim_is_plain(Dim d);        /* its type in C is idx */
  * of type idx or int in the C. */
 int dim_needed_bits(void);
 void dim_note(int64_t v);
-bool dim_is_truth(Dim d);        /* a comparison, in parentheses as C */
+bool dim_is_truth(Dim d); /* a comparison, in parentheses as C */
 /* Variables for parts of sizes (dim_parts.c). */
 void dim_use(Dim d); /* the emitted code uses d once more */
 /* Calls `declare` for each part of d that is to be a variable and is none yet, operands first. */

@@ -288,6 +288,20 @@ static void check_interface(const Model *m)
     stop_on_errors();
 }
 
+/* Checks that the numbers of a call fit the target's idx and int. Sizes of a run's own are checked in the C. */
+static void check_numbers(const Node *n)
+{
+    const int64_t max = opt()->target->addresses; /* 0: 64 bits, or not known */
+    if (max && n->call.kernel && !n->elided)
+        EACH_SIZE (s, &n->call)
+            if (s.field->type != FIELD_i64 && dim_is_const(s.param->d) &&
+                (dim_value(s.param->d) > max || dim_value(s.param->d) < -max)) {
+                error_node(n, "MEM-04", "its %s, %lld, exceeds the target's largest integer, %lld", s.field->name,
+                           (long long)dim_value(s.param->d), (long long)max);
+                return;
+            }
+}
+
 /* Places the states in their block: the sizes first, then a slot for each. */
 static void place_states(void)
 {
@@ -331,6 +345,8 @@ void plan_model(Model *m)
     share_flatten(m);
     EACH_NODE (n, m->graph)
         skip_copy(n);
+    EACH_NODE (n, m->graph)
+        check_numbers(n);
     const Arena *a = &t.arena;
     for (int i = 0; i < a->buffers.n; i++)
         if (a->value.at[i])

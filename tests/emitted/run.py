@@ -495,6 +495,20 @@ def evaluated():
     check(list(onnx.numpy_helper.to_array(y)) == list(words * 2), f"evaluated: {y}")
 
 
+def wide_numbers():
+    """A C compiler whose sizes do not hold a number of the model refuses the C for any machine, with a reason."""
+    folder = WORK / "wide_numbers"
+    folder.mkdir(exist_ok=True)
+    for size, narrow, reason in ((70001, "avr-gcc", "more than 16 bits"), (2**33 + 1, "i686-linux-gnu-gcc", "need 64 bits")):
+        onnx.save(onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["": 17]>
+            g (float[1,3,1,1] x) => (float[1,3,1,1] y) {{ y = LRN <size = {size}> (x) }}"""), folder / "m.onnx")
+        for target in "generic", "plain":
+            succeeds("wide_numbers", BUILD / "onnxcc", folder / "m.onnx", "-o", folder / "m.c", "--single", "--target", target)
+            makes(f"wide_numbers: {size}", folder / "m.o", "gcc", *STRICT, "-c", folder / "m.c")
+            p = run(narrow, "-std=c99", "-fsyntax-only", folder / "m.c")
+            check(p.returncode and reason in p.stderr, f"wide_numbers: {size}, {target}: {p.stderr[:300]}")
+
+
 def channel_block():
     """--channel-block selects blocks of 8 or of 16 channels if the shape of the weights allows both."""
     folder = WORK / "channel_block"
@@ -532,6 +546,7 @@ if not NAMES:
     constants()
     scales()
     evaluated()
+    wide_numbers()
     channel_block()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(defined, itertools.product(sorted(h.name for h in RUNTIME.glob("*.h")), zip(COMPILERS, MODES))))
