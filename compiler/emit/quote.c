@@ -102,23 +102,30 @@ static void put_numbers(Text *t, const char *s, size_t n)
     }
 }
 
+static bool is_literal_in_json(unsigned char c) { return is_printable(c) && c != '"' && c != '\\' && c != '<'; }
+
 /* A JSON string in ASCII, which may be part of a page: without <. Bytes that are not UTF-8 become U+FFFD. */
 static void put_json(Text *t, const char *s, size_t n)
 {
     text_put(t, "\"");
     for (size_t i = 0; i < n;) {
+        const size_t from = i; /* the names of models are long at times: not byte by byte */
+        while (i < n && is_literal_in_json((unsigned char)s[i]))
+            i++;
+        text_bytes(t, s + from, i - from);
+        if (i == n)
+            break;
         uint32_t c = 0xFFFD;
         const int k = utf8_sequence(s + i, n - i, &c);
         i += k ? (size_t)k : 1;
         if (c >= 0x10000) {
             put_code(t, "\\u", 4, 4, 0xD7C0 + (c >> 10));
             put_code(t, "\\u", 4, 4, 0xDC00 + (c & 0x3FF));
-        } else if (c < 32 || c > 126 || c == '<')
-            put_code(t, "\\u", 4, 4, c);
-        else {
-            text_bytes(t, "\\", c == '"' || c == '\\');
+        } else if (c == '"' || c == '\\') {
+            put_char(t, '\\');
             put_char(t, (unsigned char)c);
-        }
+        } else
+            put_code(t, "\\u", 4, 4, c);
     }
     text_put(t, "\"");
 }

@@ -12,7 +12,7 @@ FUZZ ?= parse whole
 # the operators' cases, others for every commit, has no undefined behaviour; nor have one of EXTREMES_EVERY attributes at extremes.
 # Both fuzzers, without sanitizers, take FUZZ_FILES mutated files.
 FUZZ_FILES ?= 2000
-ATTACK_EVERY ?= 12
+ATTACK_EVERY ?= 36
 EXTREMES_EVERY ?= 48
 test-attack: setup sanitized $(ATTACK)/plain-parse $(ATTACK)/plain-whole
 	@$(PYTHON) tests/operators/cases.py $(CACHE)/operators

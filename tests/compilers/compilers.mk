@@ -4,8 +4,8 @@
 # commit; LEVELS_EVERY=1 TCC_EVERY=1: all. T=test_softmax*: only these tests; C='gcc-O*': only these compilers.
 TESTS += compilers
 COMPILERS = $(B)/compilers
-LEVELS_EVERY ?= 120
-TCC_EVERY ?= 3
+LEVELS_EVERY ?= 240
+TCC_EVERY ?= 9
 test-compilers: setup $(B)/table.json $(B)/suite/run $(B)/suite/call $(B)/include/onnxcc
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
 	@$(PYTHON) tests/operators/cells.py $(CACHE)/cells $(B)/table.json
@@ -20,23 +20,23 @@ test-compilers: setup $(B)/table.json $(B)/suite/run $(B)/suite/call $(B)/includ
 		--every $(LEVELS_EVERY) --official $(if $(T),1,$(TCC_EVERY)) --turn $(OLD_TURN)
 .PHONY: test-compilers
 
-# The compiler and its kernels, built by clang -O0 with the other sign of char, and for aarch64 by gcc -O1 (in QEMU), write the same bytes
-# of C, with the inputs open and with constants for them: of one of CLANG_EVERY and of AARCH64_EVERY models, others for every commit. In
+# The compiler and its kernels, built without a warning by clang -O0 with the other sign of char, and for aarch64 by gcc -O1 (in QEMU),
+# write the same bytes of C, with the inputs open and with constants for them: of one of CLANG_EVERY and of AARCH64_EVERY models, others for every commit. In
 # the kernels for aarch64, gcc would fuse multiply-adds if that were not forbidden, which it does not consider at -O1 alone.
 # Parts: base/place_search, passes/fold.
 TESTS += bytes
-CLANG_EVERY ?= 6
-AARCH64_EVERY ?= 24
+CLANG_EVERY ?= 18
+AARCH64_EVERY ?= 72
 FUSING = -O1 -fexpensive-optimizations
 AARCH64 = $(B)/bytes/aarch64
 ARM64 = $(CACHE)/arm64/usr
 test-bytes: setup all
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
 	@tests/compilers/arm64 $(CACHE)
-	@$(MAKE) --no-print-directory --silent -j$$(nproc) B=$(B)/bytes HOST=$(B)/bytes/host CC=clang-14 CFLAGS='-O0 -funsigned-char' \
+	@$(MAKE) --no-print-directory --silent -j$$(nproc) B=$(B)/bytes HOST=$(B)/bytes/host CC=clang-14 CFLAGS='-O0 -Werror -funsigned-char' \
 		KERNEL_LEVEL=-O0 $(B)/bytes/onnxcc
 	@$(MAKE) --no-print-directory --silent -j$$(nproc) B=$(AARCH64) HOST=$(AARCH64)/host CODECS= CODEC_LINK= ZIP_CFLAGS= ZIP_LINK= CC=aarch64-linux-gnu-gcc \
-		CFLAGS='-O1 -isystem $(ARM64)/include' LDFLAGS='-static -L$(ARM64)/lib/aarch64-linux-gnu' KERNEL_LEVEL='$(FUSING)' $(AARCH64)/onnxcc
+		CFLAGS='-O1 -Werror -isystem $(ARM64)/include' LDFLAGS='-static -L$(ARM64)/lib/aarch64-linux-gnu' KERNEL_LEVEL='$(FUSING)' $(AARCH64)/onnxcc
 	@CACHE=$(CACHE) $(PYTHON) tests/compilers/bytes.py $(B)/onnxcc $(B)/bytes/onnxcc $(CLANG_EVERY) 'qemu-aarch64 $(AARCH64)/onnxcc' $(AARCH64_EVERY) \
 		--turn $(OLD_TURN)
 .PHONY: test-bytes

@@ -2,7 +2,7 @@
 # EMITTED_EVERY other processors, for each translation unit of several models one of EMITTED_EVERY C compilers, others for every commit.
 # Parts: base/target, emit, memory.
 TESTS += emitted
-EMITTED_EVERY ?= 3
+EMITTED_EVERY ?= 6
 test-emitted: setup all
 	@B=$(abspath $(B)) $(PYTHON) tests/emitted/run.py $(EMITTED_EVERY) $(OLD_TURN) $(M)
 .PHONY: test-emitted
@@ -19,7 +19,7 @@ test-levels: setup all
 # No line of code has more than 120 columns: the C of one of LINES_EVERY official tests, others for every commit.
 # Parts: ir/dim_parts, ir/dim_print, base/wrap.
 TESTS += lines
-LINES_EVERY ?= 16
+LINES_EVERY ?= 48
 test-lines: setup all
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
 	@$(PYTHON) tests/operators/cases.py $(CACHE)/operators
@@ -29,7 +29,7 @@ test-lines: setup all
 # The C of one of SMALLEST_EVERY official tests and of the operators' cases, others for every commit, with sizes of 0 and 1, has no
 # warning. Parts: ops, emit, plain/sweep, plain/cut.
 TESTS += smallest
-SMALLEST_EVERY ?= 90
+SMALLEST_EVERY ?= 180
 test-smallest: setup all $(B)/include/onnxcc
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
 	@$(PYTHON) tests/operators/cases.py $(CACHE)/operators

@@ -35,7 +35,7 @@ def evaluated(model, inputs, fixed, bounds=()):
         p = subprocess.run([BUILD / "onnxcc", model, "--eval", folder, "--eval-out", folder, *bounds,
                             *(f"--const={name}={file}" for name, file in fixed)],
                            capture_output=True, text=True, errors="replace")
-        asked = re.findall(r"--dim '(.*?<=64)'", p.stderr)
+        asked = re.findall(r"--dim '(.*?<=64)'", p.stderr) + re.findall(r"needs this value: --dim (\S+)", p.stderr)
         if asked and not bounds:
             return evaluated(model, inputs, fixed, [f"--dim={bound}" for bound in asked])
         if p.returncode:

@@ -25,7 +25,7 @@ test-symbolic: setup $(SUITE)/run
 
 # The tests of older onnx packages, for older versions of the operators; one of OLD_EVERY as C, others for every commit.
 TESTS += old
-OLD_EVERY ?= 30
+OLD_EVERY ?= 90
 OLD_TURN ?= $(shell git rev-list --count HEAD 2>/dev/null || echo 0)
 test-old: setup $(SUITE)/run $(SUITE)/call $(SUITE)/call-sanitized $(B)/include/onnxcc
 	@$(PYTHON) tests/suite/old.py $(CACHE)/old
