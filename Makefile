@@ -190,8 +190,10 @@ setup:
 
 # Every folder of tests has an .mk file, which adds NAME to TESTS and defines the target test-NAME; that prints failures,
 # then "NAME: N passed, N failed". T=Softmax, T=read/external, T=test_softmax_axis_1: every test of one subject (tests/find.py).
+# TESTS += $(call in-turn,N,NAME): NAME takes long, and runs for one of four commits; with IN_TURN=all always.
 # SHARED: targets that several groups need; tests/run makes them first if it runs several, at the same time.
 TESTS =
+in-turn = $(if $(or $(filter all,$(IN_TURN)),$(filter $1,$(shell expr $(OLD_TURN) % 4))),$2)
 SHARED = sanitized $(B)/include/onnxcc
 include $(sort $(wildcard tests/*/*.mk))
 test: setup
@@ -201,7 +203,7 @@ shared: all $(SHARED)
 
 # All tests, each of them also as C; takes hours.
 test-all:
-	@$(MAKE) --no-print-directory test EVERY=1 OPTIMISED_EVERY=1 NETWORKS_EVERY=1 OWN_EVERY=1 OLD_EVERY=1 FUZZ_EVERY=1 CELLS_EVERY=1 EXTREMES_EVERY=1
+	@$(MAKE) --no-print-directory test IN_TURN=all EVERY=1 OPTIMISED_EVERY=1 NETWORKS_EVERY=1 OWN_EVERY=1 OLD_EVERY=1 FUZZ_EVERY=1 CELLS_EVERY=1 EXTREMES_EVERY=1
 
 # From a fresh checkout to a network in C that classifies files: FILES='a b'.
 FILES = README.md Makefile compiler/emit/emit.c tests/setup tests/models/fetch.py proto/onnx.proto $(B)/onnxcc

@@ -102,7 +102,7 @@ def of_part(what):
         text = file.read_text()
         for at, parts in parts_said(text):
             if touches(parts, what):
-                found[re.search(r"^TESTS \+= (\S+)", text[at:], re.M)[1], ""] = []
+                found[re.search(r"^TESTS \+= (?:.*,)?([\w-]+)\)?$", text[at:], re.M)[1], ""] = []
     for folder, pattern, group, variable in (("error", "*.case", "error", "CASE"), ("spec", "*.spec", "spec", "O"),
                                              ("unit", "*.c", "unit", "U"), ("dumps", "*.dump", "dumps", "D")):
         for file in sorted((HERE / folder).glob(pattern)):

@@ -5,8 +5,10 @@
 /* What dialect.h checks for other targets. tcc has no FLT_EVAL_METHOD. */
 static const char precision[] =
     "#include <float.h>\n\n"
+    "#ifdef FLT_EVAL_METHOD\n"
     "#if FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16\n"
     "#error \"excess precision: compile with -msse2 -mfpmath=sse on i386, with -fexcess-precision=fast on s390x\"\n"
+    "#endif\n"
     "#elif defined __TINYC__ && defined __i386__\n"
     "#error \"on i386 tcc computes floats with excess precision: use another compiler\"\n"
     "#endif\n";

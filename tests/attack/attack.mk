@@ -11,7 +11,7 @@ FUZZ ?= parse whole
 # Former findings, and large and deep models, are refused or compiled within 10 s and 1 GB; compiling one of ATTACK_EVERY of
 # the operators' cases, others for every commit, has no undefined behaviour; nor have one of EXTREMES_EVERY attributes at extremes.
 # Both fuzzers, without sanitizers, take FUZZ_FILES mutated files.
-FUZZ_FILES ?= 2000
+FUZZ_FILES ?= 1000
 ATTACK_EVERY ?= 36
 EXTREMES_EVERY ?= 48
 test-attack: setup sanitized $(ATTACK)/plain-parse $(ATTACK)/plain-whole

@@ -13,7 +13,7 @@ endef
 
 # Models of scikit-learn and boosted trees, and of ONNX Runtime's tools. One of CONVERTERS_EVERY by gcc and clang, others for every
 # commit.
-TESTS += converters
+TESTS += $(call in-turn,0,converters)
 CONVERTERS = scikit boosting tools
 CONVERTERS_EVERY ?= 100
 test-converters: setup $(EXPORTED)

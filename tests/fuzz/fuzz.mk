@@ -57,7 +57,7 @@ programs: setup $(B)/onnxcc $(B)/include/onnxcc
 # results; RUNS_SANITIZED of them under the address and the thread sanitizer. The compiler's only writable variable is a thread's pointer
 # to its session (base/session.h); sections onnxcc_* hold constants with addresses. Then the library: library.py.
 # Parts: base/session, base/util, base/error, base/output, base/process, library, compile.
-TESTS += runs
+TESTS += $(call in-turn,2,runs)
 RUNS ?= 1000
 RUNS_SANITIZED ?= 150
 RUNS_MODELS = $(CACHE)/programs/*.onnx $(CACHE)/suite/node/test_[gils]*/model.onnx

@@ -1,5 +1,5 @@
-"""bounds.py [--table] [OPERATOR...] - the largest error of every operator that computes with floats: with --table a table beside
-ONNX Runtime's errors on the same inputs, otherwise a test for each operator and type, which fails if a bound is exceeded.
+"""bounds.py [--table] [--turn=N] [OPERATOR...] - the largest error of every operator that computes with floats: with --table a table beside
+ONNX Runtime's errors on the same inputs, otherwise a test for each operator and type, which fails if a bound is exceeded; with --turn for every second operator.
 
 onnxcc's results are those of the compiler (the bits of code for generic) and, for float and double, in which shorter types are computed,
 those of the emitted C for this processor.
@@ -230,10 +230,12 @@ class Row:
         return WHY.get(key, ORDER if max(self.error) <= max(1.5 * self.runtime, self.runtime + 0.5) else None)
 
 
-def measure(names, with_runtime):
+def measure(names, with_runtime, turn):
     """A row for each operator and type."""
     for add in operators.FAMILIES + layers.FAMILIES:
         add()
+    if turn:
+        names = sorted({c.op for c in operators.CASES})[int(turn) % 2::2]
     works = [Work(c, t) for c in operators.CASES for t in FLOATS
              if (not names or any(fnmatch.fnmatch(c.op, n) for n in names)) and admits(c, t)]
     shares = {}
@@ -269,8 +271,8 @@ def print_table(rows):
     return explained
 
 
-def main(names, table):
-    rows = measure(names, table)
+def main(names, table, turn):
+    rows = measure(names, table, turn)
     explained = not table or print_table(rows)
     bad = {key: r for key, r in rows.items() if not r.part <= 1}
     for (op, t), r in bad.items():
@@ -280,4 +282,5 @@ def main(names, table):
 
 
 if __name__ == "__main__":
-    sys.exit(main([a for a in sys.argv[1:] if a != "--table"], "--table" in sys.argv))
+    turns = [a[7:] for a in sys.argv if a.startswith("--turn=")]
+    sys.exit(main([a for a in sys.argv[1:] if not a.startswith("--")], "--table" in sys.argv, turns and turns[0]))

@@ -3,7 +3,7 @@
 # (--profile). The bytes of the code (onnxcc size, --object). The line of progress on a terminal.
 # Parts: emit/report, emit/facts, emit/report_text, emit/report_json, emit/report_html, emit/ticks, emit/object, verify/profile, verify/size,
 #   emit/emit_code, emit/weights, emit/map, emit/lines, ir/provenance, ir/dump, base/progress.
-TESTS += reports
+TESTS += $(call in-turn,1,reports)
 test-reports: setup all
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
 	@B=$(abspath $(B)) CACHE=$(CACHE) $(PYTHON) tests/reports/run.py

@@ -2,7 +2,7 @@
 # other machines; samples/train's network and tool; an LSTM, a transformer block, weights that the program loads; a keyword spotter's head
 # in 32 KB of RAM; the cost of a step relative to inference.
 # Parts: passes/training, ops/random, ops/entry, emit/emit_training, memory/share, memory/order.
-TESTS += training
+TESTS += $(call in-turn,2,training)
 TRAINING = run updates draws written networks digits spotter speed
 test-training: setup all
 	@for t in $(TRAINING); do B=$(abspath $(B)) ONNXCC_CACHE=$(CACHE) $(PYTHON) tests/training/$$t.py; done | awk '{ print } \
