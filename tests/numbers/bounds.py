@@ -1,6 +1,6 @@
 """bounds.py [--table] [--turn=N] [OPERATOR...] - the largest error of every operator that computes with floats: with --table a table beside
-ONNX Runtime's errors on the same inputs, otherwise a test for each operator and type, which fails if a bound is exceeded; with --turn for
-every second operator.
+ONNX Runtime's errors on the same inputs, otherwise a test for each operator and type, which fails if a bound is exceeded; with --turn
+for every second operator.
 
 onnxcc's results are those of the compiler (the bits of code for generic) and, for float and double, in which shorter types are computed,
 those of the emitted C for this processor.
