@@ -190,10 +190,13 @@ setup:
 
 # Every folder of tests has an .mk file, which adds NAME to TESTS and defines the target test-NAME; that prints failures,
 # then "NAME: N passed, N failed". T=Softmax, T=read/external, T=test_softmax_axis_1: every test of one subject (tests/find.py).
-# TESTS += $(call in-turn,N,NAME): NAME takes long, and runs for one of four commits; with IN_TURN=all always.
+# TESTS += $(call in-turn,N,NAME): NAME takes long, and runs for one of four commits; with GROUPS=all always.
+# $(call turn-of,N): counts the turns of what runs for one of N commits. The number of the commit would leave out what it
+# selects in others, always.
 # SHARED: targets that several groups need; tests/run makes them first if it runs several, at the same time.
 TESTS =
-in-turn = $(if $(or $(filter all,$(IN_TURN)),$(filter $1,$(shell expr $(OLD_TURN) % 4))),$2)
+in-turn = $(if $(or $(filter all,$(GROUPS)),$(filter $1,$(shell expr $(OLD_TURN) % 4))),$2)
+turn-of = $(shell expr $(OLD_TURN) / $1)
 SHARED = sanitized $(B)/include/onnxcc
 include $(sort $(wildcard tests/*/*.mk))
 test: setup
@@ -203,7 +206,7 @@ shared: all $(SHARED)
 
 # All tests, each of them also as C; takes hours.
 test-all:
-	@$(MAKE) --no-print-directory test IN_TURN=all EVERY=1 OPTIMISED_EVERY=1 NETWORKS_EVERY=1 OWN_EVERY=1 OLD_EVERY=1 FUZZ_EVERY=1 CELLS_EVERY=1 EXTREMES_EVERY=1
+	@$(MAKE) --no-print-directory test GROUPS=all EVERY=1 OPTIMISED_EVERY=1 NETWORKS_EVERY=1 OWN_EVERY=1 OLD_EVERY=1 FUZZ_EVERY=1 CELLS_EVERY=1 EXTREMES_EVERY=1
 
 # From a fresh checkout to a network in C that classifies files: FILES='a b'.
 FILES = README.md Makefile compiler/emit/emit.c tests/setup tests/models/fetch.py proto/onnx.proto $(B)/onnxcc

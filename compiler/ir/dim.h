@@ -42,8 +42,8 @@ const char *dim_c(Dim d);        /* an expression over the emitted C's size vari
 const char *dim_factor_c(Dim d); /* the same, in parentheses unless it can be a factor */
 const char *dim_wide_c(Dim d);   /* the same, of type i64 and computed in 64 bits */
 bool dim_is_plain(Dim d);        /* its type in C is idx */
-/* The bits that idx must have for the C so far, or less: it has 16 on some machines, 32 on others. dim_note: v is a number
- * of type idx or int in the C. */
+/* The bits that the C so far needs in idx: 16 (or 0), 32 or 64. Machines have 16, 32 or 64. dim_note: v is a number of
+ * type idx or int in the C. */
 int dim_needed_bits(void);
 void dim_note(int64_t v);
 bool dim_is_truth(Dim d); /* a comparison, in parentheses as C */

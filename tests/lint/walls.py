@@ -1,5 +1,5 @@
-"""Checks the repository's rules in the files and in what is built from them: walls.py. Prints each violation as file:line: rule, then
-"lint: N passed, N failed" (a file, the format or the library passes if it has no violation)."""
+"""Checks the repository's rules in the files and in what is built from them: walls.py MAKE. Prints each violation as
+file:line: rule, then "lint: N passed, N failed" (a file or a build passes if it has no violation)."""
 import fnmatch
 import json
 import os
@@ -109,6 +109,12 @@ def functions(file, text):
             if i - start > FUNCTION_LINES:
                 find(file, start, f"a function of {i - start} lines")
             start = None
+
+
+def build(name, command):
+    p = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, text=True)
+    if p.returncode or "warning:" in p.stderr:
+        found[name] = [f"{name}: {line}" for line in p.stderr.splitlines() if "warning:" in line or "error:" in line] or [name]
 
 
 def layout(files):
@@ -358,7 +364,9 @@ headings_are_true(files, symbols)
 contents_are_whole(files)
 internals_are_whole(files, files["docs/internals.md"])
 runtime_symbols()
+for cc in ("gcc", "clang-14"):
+    build(f"onnxcc by {cc}", f"{sys.argv[1]} B={B}/lint-{cc} CC={cc} {B}/lint-{cc}/onnxcc")
 for lines in found.values():
     print("\n".join(lines))
-print(f"lint: {len(files) + 2 - len(found)} passed, {len(found)} failed")
+print(f"lint: {len(files) + 3 - len(found)} passed, {len(found)} failed")
 sys.exit(bool(found))
