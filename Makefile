@@ -199,8 +199,9 @@ in-turn = $(if $(or $(filter all,$(GROUPS)),$(filter $1,$(shell expr $(OLD_TURN)
 turn-of = $(shell expr $(OLD_TURN) / $1)
 SHARED = sanitized $(B)/include/onnxcc
 include $(sort $(wildcard tests/*/*.mk))
-test: setup
-	@$(MAKE) --no-print-directory -j$$(nproc) all
+test:
+	@tests/setup $(CACHE) build
+	@tests/setup $(CACHE) & setup=$$!; $(MAKE) --no-print-directory -j$$(nproc) all; built=$$?; wait $$setup && exit $$built
 	@export B=$(B); $(if $(T),$(PYTHON) tests/find.py $(CACHE) '$(T)',tests/run $(TESTS))
 shared: all $(SHARED)
 

@@ -231,10 +231,10 @@ static Dim taps(const Resize *r, const struct ResizeAxis *x)
     int reach = r->mode == RESIZE_CUBIC ? 2 : 1;
     if (r->mode == RESIZE_NEAREST)
         return D(1);
-    if (!r->antialias || x->scale >= 1)
+    if (!r->antialias || x->scale >= 1 || dim_is(x->out, 0))
         return D(2 * reach);
     if (x->scale > 0)
-        return dim_mul(D(2), D((int64_t)ceil(reach / x->scale)));
+        return dim_mul(D(2), D((int64_t)fmin(ceil(reach / x->scale), 0x1p61)));
     /* the scale is at least out / in, except with a policy, which rounds */
     Dim in_twice = dim_mul(D(2 * reach), x->in), out_twice = dim_mul(D(2), x->out);
     out_twice = r->policy ? dim_sub(out_twice, D(1)) : out_twice;

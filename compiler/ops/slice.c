@@ -1,4 +1,6 @@
 /* slice.c - Slice, Split, CenterCropPad. */
+#include <math.h>
+
 #include "ir/assume.h"
 #include "ir/spatial.h"
 #include "ir/strided.h"
@@ -212,7 +214,7 @@ static bool split_sizes(Node *n, Dim whole, Dim *size)
     if (in(n, 1) && type_is_float(in_type(n, 1))) { /* version 1 */
         given = in_is_const(n, 1) ? (int)tensor_count(in(n, 1)->data) : -1;
         for (int i = 0; i < given && i < k; i++)
-            size[i] = D((int64_t)tensor_get(in(n, 1)->data, i));
+            size[i] = D((int64_t)fmin(fmax(tensor_get(in(n, 1)->data, i), -1), 0x1p62)); /* -1: a NaN, too */
     } else if (in(n, 1)) {
         if ((given = in_dims(n, 1, size, k)) < 0)
             return false;

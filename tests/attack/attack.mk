@@ -9,7 +9,8 @@ SECONDS ?= 60
 FUZZ ?= parse whole
 
 # Former findings, and large and deep models, are refused or compiled within 10 s and 1 GB; compiling one of ATTACK_EVERY of
-# the operators' cases, others for every commit, has no undefined behaviour; nor have one of EXTREMES_EVERY attributes at extremes.
+# the operators' cases, others for every commit, has no undefined behaviour; nor have one of EXTREMES_EVERY attributes
+# and constants at extremes.
 # Both fuzzers, without sanitizers, take FUZZ_FILES mutated files.
 FUZZ_FILES ?= 1000
 ATTACK_EVERY ?= 36

@@ -1,7 +1,7 @@
 """Models that once broke the compiler, or could: the files of found/ with a compiler under sanitizers and with the ordinary one,
 the models of large.py with the ordinary one, and under sanitizers the TURNth of every EVERY of the operators' cases. Each must be
-compiled, or refused with a message, within 10 seconds of processor time and 1 GB. Of attributes at their extremes (extremes.py), one of
-EXTREMES_EVERY. Each fuzzer mutates and takes FILES files. Prints failures, then "attack: N passed, N failed".
+compiled, or refused with a message, within 10 seconds of processor time and 1 GB. Of attributes and constants at their extremes
+(extremes.py), one of EXTREMES_EVERY. Each fuzzer mutates and takes FILES files. Prints failures, then "attack: N passed, N failed".
 
 usage: run.py ONNXCC SANITIZED OPERATORS SEEDS FILES EVERY TURN EXTREMES_EVERY FUZZER..."""
 import os
@@ -79,8 +79,8 @@ def main():
         todo += [(f.name, lambda f=f, o=o: check(o, lambda p: shutil.copy(f, p), [], "?", o == sanitized)) for o in (onnxcc, sanitized)]
     todo += [(f.parent.name, lambda f=f: check(sanitized, lambda p: os.symlink(f, p), ["--quiet", "--report=json"], "?", True))
              for f in sorted(pathlib.Path(sys.argv[3]).resolve().rglob("model.onnx"))[turn % every::every]]
-    extreme = list(extremes.attributes(sys.argv[3:5]))[turn % extremes_every::extremes_every]
-    todo += [(f"{f.parent.name}: {a}", lambda f=f, i=i, a=a: extremes.wrong(sanitized, f, i, a)) for f, i, a in extreme]
+    extreme = list(extremes.cases(sys.argv[3:5]))[turn % extremes_every::extremes_every]
+    todo += [(f"{f.parent.name}: {name}", lambda f=f, v=v: extremes.wrong(sanitized, f, v)) for f, name, v in extreme]
     small = [f for f in sorted(pathlib.Path(sys.argv[4]).glob("*/*/model.onnx")) if f.stat().st_size <= 4096][::20]
     todo += [(os.path.basename(f), lambda f=f: fuzz(f, small, sys.argv[5])) for f in sys.argv[9:]]
     failed = 0

@@ -1,9 +1,8 @@
 # The C of tests (--single) gives the bits of the compiler's own kernels, whichever C compiler and flags are used. By tcc, each test in a
-# translation unit of its own: one of TCC_EVERY official tests, of the slow ones one of LEVELS_EVERY, and tests that together call every
+# translation unit of its own: one of TCC_EVERY official tests, of the networks one of LEVELS_EVERY, and tests that together call every
 # kernel (tests/machines/choose.py). The latter also by gcc and clang at every level, one of LEVELS_EVERY at each. The choice changes with every
 # commit; LEVELS_EVERY=1 TCC_EVERY=1: all. T=test_softmax*: only these tests; C='gcc-O*': only these compilers.
 TESTS += compilers
-COMPILERS = $(B)/compilers
 LEVELS_EVERY ?= 240
 TCC_EVERY ?= 9
 test-compilers: setup $(B)/table.json $(B)/suite/run $(B)/suite/call $(B)/include/onnxcc
@@ -11,13 +10,8 @@ test-compilers: setup $(B)/table.json $(B)/suite/run $(B)/suite/call $(B)/includ
 	@$(PYTHON) tests/operators/cells.py $(CACHE)/cells $(B)/table.json
 	@$(PYTHON) tests/operators/cases.py $(CACHE)/operators
 	@B=$(B) $(PYTHON) tests/machines/choose.py $(B)/machines/chosen $(CACHE)/suite $(CACHE)/cells $(CACHE)/operators
-	@mkdir -p $(COMPILERS)/cover
-	@$(B)/suite/run --build $(COMPILERS) --include $(B)/include --known tests/known.txt --single --ways e $(CACHE)/suite >$(COMPILERS)/log || \
-		{ cat $(COMPILERS)/log; exit 1; }
-	@$(B)/suite/run --own cover --build $(COMPILERS)/cover --include $(B)/include --single --ways e $(B)/machines/chosen/tests \
-		>$(COMPILERS)/log || { cat $(COMPILERS)/log; exit 1; }
 	@B=$(abspath $(B)) $(PYTHON) tests/compilers/run.py --tests '$(or $(T),*)' --compilers '$(or $(C),*)' \
-		--every $(LEVELS_EVERY) --official $(if $(T),1,$(TCC_EVERY)) --turn $(OLD_TURN)
+		--every $(LEVELS_EVERY) --official $(if $(T),1,$(TCC_EVERY)) --turn $(OLD_TURN) $(CACHE)/suite $(B)/machines/chosen/tests
 .PHONY: test-compilers
 
 # The compiler and its kernels, built by clang -O0 with the other sign of char, or for aarch64 by gcc -O1 (in QEMU),

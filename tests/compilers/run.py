@@ -91,10 +91,22 @@ def wrong(folders, mode):
     return said
 
 
-def is_slow(folder):
-    """Does it take many seconds without optimisation?"""
-    macs = re.search(r"^ \* (\d+) MAC", (folder / "m.c").read_text(), re.M)
-    return macs and int(macs[1]) > 3e8
+def emitted(suite, folder, tests=(), *options):
+    """Writes the C of tests of a folder, or of those of these names, and the results of the compiler's own kernels: [folder of a test]"""
+    folder.mkdir(parents=True, exist_ok=True)
+    p = subprocess.run([BUILD / "suite/run", "--build", folder, "--include", BUILD / "include", "--single", "--ways", "e", *options, suite, *tests],
+                       capture_output=True, text=True, errors="replace")
+    if p.returncode:
+        raise SystemExit(p.stdout + p.stderr)
+    cases = sorted(c.parent for c in folder.glob("*/case.c"))
+    return [c for c in cases if (c / "out.eval").exists() and (not tests or c.name in tests)]
+
+
+def some(tests, a):
+    """Of the official tests with these names those for tcc. Networks take many seconds without optimisation."""
+    networks = [t.name for t in tests if t.parent.name == "light"]
+    others = [t.name for t in tests if t.parent.name != "light"]
+    return [*others[a.turn % a.official::a.official], *networks[a.turn % a.every::a.every]]
 
 
 def is_portable(folder):
@@ -102,25 +114,20 @@ def is_portable(folder):
     return len(re.findall(r"\b(?:in|out)\[\d", (folder / "case.c").read_text())) <= 127
 
 
-def found(folder, tests):
-    cases = sorted(c.parent for c in folder.glob("*/case.c") if fnmatch.fnmatch(c.parent.name, tests))
-    return [c for c in cases if (c / "out.eval").exists()]
-
-
 def main():
     arguments = argparse.ArgumentParser()
+    arguments.add_argument("suite", type=pathlib.Path)
+    arguments.add_argument("cover", type=pathlib.Path)
     arguments.add_argument("--tests")
     arguments.add_argument("--compilers")
-    arguments.add_argument("--every", type=int, help="of the tests of cover, each mode gets one of so many; of slow official ones, tcc")
+    arguments.add_argument("--every", type=int, help="of the tests of cover, each mode gets one of so many; of official networks, tcc")
     arguments.add_argument("--official", type=int, help="of the other official ones, tcc gets one of so many")
     arguments.add_argument("--turn", type=int, help="which")
     a = arguments.parse_args()
     modes = [m for m in MODES if fnmatch.fnmatch(m, a.compilers)]
-    official = found(WORK, a.tests)
-    slow = list(filter(is_slow, official))
-    quick = [f for f in official if f not in slow]
-    official = [*quick[a.turn % a.official::a.official], *slow[a.turn % a.every::a.every]]
-    cover = found(WORK / "cover", a.tests)
+    names = some(sorted(t for t in a.suite.glob("*/*") if fnmatch.fnmatch(t.name, a.tests)), a)
+    official = emitted(a.suite, WORK, names, "--known", "tests/known.txt") if names else []
+    cover = [f for f in emitted(a.cover, WORK / "cover") if fnmatch.fnmatch(f.name, a.tests)]
     alone = [([f], m) for m in modes if m not in LEVELLED for f in [*official, *filter(is_portable, cover)]]
     units = [(u, m) for k, m in enumerate(modes) if m in LEVELLED
              for u in together([f for i, f in enumerate(cover) if (i + k + a.turn) % a.every == 0])]

@@ -1,6 +1,5 @@
 /* all.c - many tests in one program. Each line of the file "list" has the number of a test and the folder of its files.
  * Prints each test's number before it begins, so that the driver can tell which test ended the program. */
-#define CALL_PATIENCE 20
 #include "call.h"
 
 #define CASE(name) extern const struct suite_case name;

@@ -1,6 +1,6 @@
 """Small networks in floats and in integers on an ATmega1284P in simavr, for generic and for avr: they must have the host's bits, ONNX
 Runtime's results, and at most the header's stack. Its int has 16 bits: a build traps when an int overflows, or is shifted too far. For
-avr no constant of more than 8 bytes may be in RAM."""
+avr no constant of more than 8 bytes may be in RAM. avr.py [TURN]: besides that build with one other level, another for every TURN."""
 import os
 import pathlib
 import re
@@ -18,7 +18,7 @@ WORK = BUILD / "machines" / "avr"
 ALIAS = ["-Wno-incompatible-pointer-types"]    # to gcc 5, float and f32, which may alias, are different types
 TRAP = ["-fsanitize=undefined", "-fsanitize-undefined-trap-on-error"]
 SKIP, OTHER = re.compile(r"^\tsbr([cs]) (.*)\n\t(adiw|sbiw) ", re.M), {"c": "s", "s": "c"}
-WAYS = {"-O2": [], "-Os": [], "-Os, trap": TRAP}
+LEVELS = ["-O2", "-Os"]
 TARGETS = ["generic", "avr"]
 KINDS = {"float32": "float", "uint8": "uint8_t", "int32": "int32_t"}
 
@@ -216,14 +216,14 @@ def expected(model, x):
     return onnxruntime.InferenceSession(model.SerializeToString(), options).run(None, {"x": x})[0]
 
 
-def one(name, make, shape):
+def one(name, make, shape, levels):
     """What went wrong in each build."""
     folder = WORK / name.replace(" ", "")
     folder.mkdir(parents=True, exist_ok=True)
     model, x = make(np.random.default_rng(5), *shape)
     want = expected(model, x)
     for target in TARGETS[:1] if name in NOT_FOR_AVR else TARGETS:
-        for way, wrong in for_target(folder / target, target, model, x, want):
+        for way, wrong in for_target(folder / target, target, model, x, want, levels):
             yield f"{target}, {way}", wrong
 
 
@@ -233,7 +233,7 @@ def in_ram(program):
     return [s[3] for s in symbols if len(s) == 4 and s[2] in "dDrR" and s[3].startswith("net_") and int(s[1], 16) > 8]
 
 
-def for_target(folder, target, model, x, want):
+def for_target(folder, target, model, x, want, levels):
     folder.mkdir(exist_ok=True)
     onnx.save(model, folder / "net.onnx")
     subprocess.run([BUILD / "onnxcc", folder / "net.onnx", "-o", folder / "net.c", "--prefix", "net", "--target", target], check=True)
@@ -246,8 +246,8 @@ def for_target(folder, target, model, x, want):
     host = result(folder / "host")
     got = np.frombuffer(bytes.fromhex(host[1:]), want.dtype).reshape(want.shape)
     yield "on the host", "" if np.allclose(got, want, rtol=1e-5, atol=1e-6) else "other numbers than ONNX Runtime's"
-    for way, flags in WAYS.items():
-        said = compiled(folder, files, [way[:3], *flags, *build])
+    for way, flags in [*((level, [level]) for level in levels), ("-Os, trap", ["-Os", *TRAP])]:
+        said = compiled(folder, files, [*flags, *build])
         if target == "generic" and folder.parent.name in NEEDS_32_BITS:
             yield way, "" if "more than 16 bits" in said else f"no word of its sizes: {said}"
             continue
@@ -257,11 +257,11 @@ def for_target(folder, target, model, x, want):
             yield f"{way}, constants", f"in RAM: {in_ram(folder / 'avr')}" if in_ram(folder / "avr") else ""
 
 
-def avr():
+def avr(levels):
     """(passed, failed)"""
     counts = {True: 0, False: 0}
     for name, (make, shape) in NETS.items():
-        for way, wrong in one(name, make, shape):
+        for way, wrong in one(name, make, shape, levels):
             counts[not wrong] += 1
             if wrong:
                 print(f"FAILED avr, {name}, {way}: {wrong}", flush=True)
@@ -270,6 +270,6 @@ def avr():
 
 
 if __name__ == "__main__":
-    passed, failed = avr()
+    passed, failed = avr([LEVELS[int(sys.argv[1]) % len(LEVELS)]] if sys.argv[1:] else LEVELS)
     print(f"avr: {passed} passed, {failed} failed")
     sys.exit(failed > 0)

@@ -15,15 +15,15 @@ test-everywhere: setup $(B)/suite/run $(B)/include/onnxcc
 		$(foreach t,$(T),'$(t)')
 .PHONY: test-everywhere
 
-# Small networks in floats and in integers on an AVR, in simavr.
+# Small networks in floats and in integers on an AVR, in simavr, at one level of gcc, another for every commit; GROUPS=all: at all.
 # Parts: passes/load.
 TESTS += avr
 test-avr: setup all
-	@B=$(B) $(PYTHON) tests/machines/avr.py
+	@B=$(B) $(PYTHON) tests/machines/avr.py $(if $(filter all,$(GROUPS)),,$(OLD_TURN))
 .PHONY: test-avr
 
 # Every kernel in every type, and small networks, on every machine of table.py, of those in IN_TURN on one, another for every commit.
-# P='aarch64 riscv64': only on these. Of the bare machines with a --target of their own, one runs the networks' code for generic, too,
+# P='aarch64 riscv64': only on these. Of the machines with a --target of their own, one runs the networks' code for generic, too,
 # another for every commit; with P each.
 TESTS += processors
 test-processors: setup all $(B)/table.json $(B)/suite/run

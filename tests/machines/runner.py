@@ -35,12 +35,12 @@ class Sum:
 
     def each(self, machines, kind, folder, tests=(), own=False, turn=None, program=(), options=(), incbin=False):
         """Runs the tests on each of these machines, or on all. own: also with the machine's own --target, if any; turn, of this commit:
-        one machine only of IN_TURN, and, with own, code for generic on one only of the bare machines that have a target; incbin: with
+        one machine only of IN_TURN, and, with own, code for generic on one only of the machines that have a target; incbin: with
         --incbin where that is possible."""
         def not_now(names):
             return [m for i, m in enumerate(names) if turn is not None and i != turn % len(names)]
         later = not_now(IN_TURN)
-        others = not_now([m for m in MACHINES if MACHINES[m].board and MACHINES[m].target and m not in later]) if own else []
+        others = not_now([m for m in MACHINES if MACHINES[m].target and m not in IN_TURN]) if own else []
         for name in machines or MACHINES:
             machine = MACHINES[name]
             if name in later:

@@ -85,4 +85,4 @@ MACHINES = {
     "cortex-m55": cortex("m55", "mps3-an547", 0x70000000, "-mfloat-abi=hard"),
 }
 # One of these for each commit, as other machines run nearly the same code.
-IN_TURN = ["riscv32", "cortex-m0plus", "cortex-m33"]
+IN_TURN = ["riscv32", "cortex-m0plus", "cortex-m33", "x86-64", "avx"]
