@@ -14,7 +14,7 @@ FUZZ ?= parse whole
 # Both fuzzers, without sanitizers, take FUZZ_FILES mutated files.
 FUZZ_FILES ?= 1000
 ATTACK_EVERY ?= 36
-EXTREMES_EVERY ?= 48
+EXTREMES_EVERY ?= 96
 test-attack: setup sanitized $(ATTACK)/plain-parse $(ATTACK)/plain-whole
 	@$(PYTHON) tests/operators/cases.py $(CACHE)/operators
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
