@@ -199,6 +199,7 @@ in-turn = $(if $(or $(filter all,$(GROUPS)),$(filter $1,$(shell expr $(OLD_TURN)
 turn-of = $(shell expr $(OLD_TURN) / $1)
 SHARED = sanitized $(B)/include/onnxcc
 include $(sort $(wildcard tests/*/*.mk))
+# While onnxcc is built, the packages for the tests are installed.
 test:
 	@tests/setup $(CACHE) build
 	@tests/setup $(CACHE) & setup=$$!; $(MAKE) --no-print-directory -j$$(nproc) all; built=$$?; wait $$setup && exit $$built

@@ -60,8 +60,11 @@ def of_elements(path, model, name):
         del model.graph.input[:]
         model.graph.input.extend(inputs)
         constant = model.graph.initializer.add()
-    limits = (-math.inf, math.inf) if x.dtype.kind == "f" else (np.iinfo(x.dtype).min, np.iinfo(x.dtype).max)
-    for value in FLOATS if x.dtype.kind == "f" else sorted({min(max(v, limits[0]), limits[1]) for v in INTEGERS}):
+    values = FLOATS
+    if x.dtype.kind != "f":
+        info = np.iinfo(x.dtype)
+        values = sorted({min(max(v, info.min), info.max) for v in INTEGERS})
+    for value in values:
         for end in {1, x.size}:
             y = x.flatten()
             with np.errstate(over="ignore"):

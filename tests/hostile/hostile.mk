@@ -5,5 +5,5 @@
 TESTS += hostile
 test-hostile: setup all
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
-	@B=$(abspath $(B)) FULL=$(FULL) $(PYTHON) tests/hostile/run.py $(CACHE)/suite $(OLD_TURN) $(M)
+	@B=$(abspath $(B)) FULL=$(or $(FULL),$(filter all,$(GROUPS))) $(PYTHON) tests/hostile/run.py $(CACHE)/suite $(OLD_TURN) $(M)
 .PHONY: test-hostile
