@@ -1,6 +1,9 @@
 """Models that are large, deep or repetitive: graphs that could take a compiler quadratic or exponential time, or exhaust its
-stack. Each is written in the wire format directly. LARGE: name -> (bytes, arguments, expected part of the message or "")."""
+stack. Each is written in the wire format directly. LARGE: name -> (bytes, arguments, expected part of the message or "").
 
+usage: large.py NAME FILE       writes the model; by itself, as importing onnx takes longer"""
+import pathlib
+import sys
 
 ONE_BYTE = [bytes([v]) for v in range(128)]
 
@@ -402,3 +405,6 @@ LARGE = {
     "labels": (lambda: labels(MILLION), [], ""),
     "bindings of outputs": (lambda: bound_outputs(200000), [], "TRN-10"),
 }
+
+if __name__ == "__main__":
+    pathlib.Path(sys.argv[2]).write_bytes(LARGE[sys.argv[1]][0]())

@@ -37,7 +37,7 @@ def run(command, folder):
 
 def write(name, path):
     """Writes the model in a separate process, because this one's memory would be counted as its children's."""
-    subprocess.run([sys.executable, __file__, "--write", name, path], check=True)
+    subprocess.run([sys.executable, HERE / "large.py", name, path], check=True)
 
 
 def check(onnxcc, fill, arguments, says, sanitized):
@@ -69,9 +69,6 @@ def fuzz(fuzzer, seeds, files):
 
 
 def main():
-    if sys.argv[1] == "--write":
-        pathlib.Path(sys.argv[3]).write_bytes(LARGE[sys.argv[2]][0]())
-        return 0
     onnxcc, sanitized = map(os.path.abspath, sys.argv[1:3])
     every, turn, extremes_every = map(int, sys.argv[6:9])
     todo = [(name, lambda n=name, v=v: check(onnxcc, lambda p: write(n, p), v[1], v[2], False)) for name, v in LARGE.items()]
