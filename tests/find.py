@@ -79,7 +79,7 @@ def of_operators(cache, operators):
         ("suite", "T", sorted({t for o in operators for t in official.get(o, [])})),
         ("operators", "O", sorted({t for o in operators for t in own.get(o, [])})),
         ("cells", "O", [f"*{s}_[0-9]*" for s in short]),
-        ("numbers", "O", short),
+        ("bounds", "O", short),
         ("error", "CASE", sorted(set(cases_that_say("error", "*.case", "case", operators)))),
         ("spec", "O", sorted({n.split("?")[0] for n in cases_that_say("spec", "*.spec", "row", operators)}))]
     return [g for g in groups if g[2]]

@@ -1,29 +1,36 @@
-# Exactness: element.h beside ml_dtypes, math.h beside libquadmath, scalar.def beside numpy; the error of every operator is within its
-# bound, of every second one at a time; every compiler gives the same bits; loops vectorise; moved elements keep their bits; folding
-# changes no bits.
-# STEP=1 tests every float (hours). O='Softmax Exp': only the bounds of these operators.
+# Bits: scalar.def beside numpy; every compiler gives the same; loops vectorise; moved elements keep theirs; folding changes none.
 # Parts: ir/scalar, passes/fold.
 TESTS += numbers
 NUMBERS = $(B)/numbers
 NUMBERS_FLAGS = -iquote runtime-min -ffp-contract=off -Wall -Wextra
 NUMBERS_DEPS = tests/numbers/numbers.mk $(RT_HEADERS) | $(NUMBERS)
-STEP = 1009
+BITS = $(addprefix $(NUMBERS)/bits-,plain fast other)
+# $(call sum-of,GROUP,N): the sum of the counts of N parts in the log; it fails if a part is missing.
+sum-of = awk '/^[a-z]+: [0-9]+ passed, [0-9]+ failed$$/ { p += $$2; f += $$4; n++ } \
+	END { print "$1: " p + 0 " passed, " f + (n != $2) " failed"; exit f || n != $2 }' $(NUMBERS)/$1.log
 
-ifdef O
-test-numbers: setup all
-	@$(BOUNDS) $(foreach o,$(O),'$(o)') >$(B)/bounds.log; status=$$?; sed 's/^bounds:/numbers:/' $(B)/bounds.log; exit $$status
-else
-test-numbers: setup all $(addprefix $(NUMBERS)/,accuracy element.so scalar.so) $(addprefix $(NUMBERS)/bits-,plain fast other)
+test-numbers: setup all $(NUMBERS)/scalar.so $(BITS)
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
 	@$(PYTHON) tests/fuzz/generate.py $(CACHE)/fuzz-$(SEED) $(N) $(SEED)
-	@{ $(NUMBERS)/accuracy $(STEP); $(PYTHON) tests/numbers/element.py $(NUMBERS)/element.so; \
-		$(PYTHON) tests/numbers/scalar.py $(NUMBERS)/scalar.so; $(PYTHON) tests/numbers/vector.py gcc $(NUMBERS); \
+	@{ $(PYTHON) tests/numbers/scalar.py $(NUMBERS)/scalar.so; $(PYTHON) tests/numbers/vector.py gcc $(NUMBERS); \
 		$(PYTHON) tests/numbers/moves.py $(abspath $(B)); \
 		$(PYTHON) tests/numbers/folded.py $(abspath $(B)) $(OLD_TURN) $(CACHE)/suite $(CACHE)/fuzz-$(SEED); \
-		$(BOUNDS) --turn=$(OLD_TURN); \
-		tests/numbers/same $(addprefix $(NUMBERS)/bits-,plain fast other); } | tee $(NUMBERS)/log
-	@awk '/^[a-z]+: [0-9]+ passed, [0-9]+ failed$$/ { p += $$2; f += $$4; n++ } \
-		END { print "numbers: " p + 0 " passed, " f + (n != 8) " failed"; exit f || n != 8 }' $(NUMBERS)/log
+		tests/numbers/same $(BITS); } | tee $(NUMBERS)/numbers.log
+	@$(call sum-of,numbers,5)
+
+# Errors: element.h beside ml_dtypes, math.h beside libquadmath; that of every operator is within its bound, of every second one at a
+# time. STEP=1 tests every float (hours). O='Softmax Exp': only the bounds of these operators.
+TESTS += $(call in-turn,3,bounds)
+BOUNDS = B=$(B) CC="$(CC)" $(PYTHON) tests/numbers/bounds.py
+STEP = 1009
+ifdef O
+test-bounds: setup all
+	@$(BOUNDS) $(foreach o,$(O),'$(o)')
+else
+test-bounds: setup all $(NUMBERS)/accuracy $(NUMBERS)/element.so
+	@{ $(NUMBERS)/accuracy $(STEP); $(PYTHON) tests/numbers/element.py $(NUMBERS)/element.so; \
+		$(BOUNDS) --turn=$(call turn-of,4); } | tee $(NUMBERS)/bounds.log
+	@$(call sum-of,bounds,3)
 endif
 
 $(NUMBERS)/accuracy: tests/numbers/accuracy.c $(NUMBERS_DEPS)
@@ -44,7 +51,6 @@ $(NUMBERS):
 	@mkdir -p $@
 
 # The largest error of every operator, onnxcc's beside ONNX Runtime's; O='Softmax Reduce*': only these.
-BOUNDS = B=$(B) CC="$(CC)" $(PYTHON) tests/numbers/bounds.py
 accuracy: setup all
 	@$(BOUNDS) --table $(foreach o,$(O),'$(o)')
-.PHONY: test-numbers accuracy
+.PHONY: test-numbers test-bounds accuracy
