@@ -8,8 +8,8 @@ test-emitted: setup all
 	@B=$(abspath $(B)) $(PYTHON) tests/emitted/run.py $(EMITTED_EVERY) $(OLD_TURN) $(M)
 .PHONY: test-emitted
 
-# The size of the code and the stack at every level of the C compiler; of the official tests of operators one of SIZES_EVERY, others
-# for every commit.
+# The size of the code and the stack at every level of the C compiler, of half of the models, and of one of SIZES_EVERY official tests of
+# operators; others for every commit.
 TESTS += levels
 SIZES_EVERY ?= 330
 test-levels: setup all
