@@ -190,12 +190,13 @@ setup:
 
 # Every folder of tests has an .mk file, which adds NAME to TESTS and defines the target test-NAME; that prints failures,
 # then "NAME: N passed, N failed". T=Softmax, T=read/external, T=test_softmax_axis_1: every test of one subject (tests/find.py).
-# TESTS += $(call in-turn,N,NAME): NAME takes long, and runs for one of four commits; with GROUPS=all always.
+# TESTS += $(call in-turn,N,NAME): NAME takes long, and runs for one of SETS commits, with all of the set N; with GROUPS=all always.
 # $(call turn-of,N): counts the turns of what runs for one of N commits. The number of the commit would leave out what it
 # selects in others, always.
 # SHARED: targets that several groups need; tests/run makes them first if it runs several, at the same time.
 TESTS =
-in-turn = $(if $(or $(filter all,$(GROUPS)),$(filter $1,$(shell expr $(OLD_TURN) % 4))),$2)
+SETS = 6
+in-turn = $(if $(or $(filter all,$(GROUPS)),$(filter $1,$(shell expr $(OLD_TURN) % $(SETS)))),$2)
 turn-of = $(shell expr $(OLD_TURN) / $1)
 SHARED = sanitized $(B)/include/onnxcc
 include $(sort $(wildcard tests/*/*.mk))

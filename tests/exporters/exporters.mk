@@ -8,7 +8,7 @@ define run-exported
 	@OMP_NUM_THREADS=1 PYTHONPATH=tests:tests/models $(CACHE)/$(2)-venv/bin/python tests/exporters/make.py $(CACHE)/$(1) $(3)
 	@mkdir -p $(SUITE)/$(1) && ln -sf ../call ../call-sanitized $(SUITE)/$(1)
 	@$(SUITE)/run --own $(1) $(5) --known tests/exporters/known.txt --build $(SUITE)/$(1) --include $(B)/include \
-		$(if $(T),-v,--every $(4) --turn $(call turn-of,4)) $(CACHE)/$(1) $(if $(T),'$(T)')
+		$(if $(T),-v,--every $(4) --turn $(call turn-of,$(SETS))) $(CACHE)/$(1) $(if $(T),'$(T)')
 endef
 
 # Models of scikit-learn and boosted trees, and of ONNX Runtime's tools. One of CONVERTERS_EVERY by gcc and clang, others for every

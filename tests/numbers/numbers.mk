@@ -29,7 +29,7 @@ test-bounds: setup all
 else
 test-bounds: setup all $(NUMBERS)/accuracy $(NUMBERS)/element.so
 	@{ $(NUMBERS)/accuracy $(STEP); $(PYTHON) tests/numbers/element.py $(NUMBERS)/element.so; \
-		$(BOUNDS) --turn=$(call turn-of,4); } | tee $(NUMBERS)/bounds.log
+		$(BOUNDS) --turn=$(call turn-of,$(SETS)); } | tee $(NUMBERS)/bounds.log
 	@$(call sum-of,bounds,3)
 endif
 

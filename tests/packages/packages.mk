@@ -1,5 +1,5 @@
 # The packages for Python and Debian: built from a copy of the sources (with this build's objects), installed elsewhere, used, removed.
-TESTS += $(call in-turn,0,packages)
+TESTS += $(call in-turn,5,packages)
 test-packages: setup all portable
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
 	@rm -rf $(B)/packages

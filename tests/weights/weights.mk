@@ -2,5 +2,5 @@
 # Parts: ops/stored, ops/unfold, ops/matmul, ops/conv, ops/rnn, ops/experts.
 TESTS += $(call in-turn,3,weights)
 test-weights: setup all
-	@B=$(B) $(PYTHON) tests/weights/run.py $(call turn-of,4)
+	@B=$(B) $(PYTHON) tests/weights/run.py $(call turn-of,$(SETS))
 .PHONY: test-weights
