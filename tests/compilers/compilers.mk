@@ -15,12 +15,12 @@ test-compilers: setup $(B)/table.json $(B)/suite/run $(B)/suite/call $(B)/includ
 .PHONY: test-compilers
 
 # The compiler and its kernels, built by clang -O0 with the other sign of char, or for aarch64 by gcc -O1 (in QEMU),
-# which of them changes with every commit (BYTES_BY='clang aarch64': both), write the same bytes of C, with the inputs open and with
-# constants for them: of one of CLANG_EVERY and of AARCH64_EVERY models, others for every commit. In the kernels for aarch64, gcc would
+# the one or the other in turn (BYTES_BY='clang aarch64': both), write the same bytes of C, with the inputs open and with
+# constants for them: of one of CLANG_EVERY and of AARCH64_EVERY models, others each time. In the kernels for aarch64, gcc would
 # fuse multiply-adds if that were not forbidden, which it does not consider at -O1 alone.
 # Parts: base/place_search, passes/fold.
-TESTS += bytes
-BYTES_BY ?= $(if $(filter all,$(GROUPS)),clang aarch64,$(word $(shell expr $(OLD_TURN) % 2 + 1),clang aarch64))
+TESTS += $(call in-turn,0,bytes)
+BYTES_BY ?= $(if $(filter all,$(GROUPS)),clang aarch64,$(word $(shell expr $(call turn-of,$(SETS)) % 2 + 1),clang aarch64))
 CLANG_EVERY ?= 9
 AARCH64_EVERY ?= 36
 FUSING = -O1 -fexpensive-optimizations
@@ -36,5 +36,5 @@ WRITE_aarch64 = 'qemu-aarch64 $(AARCH64)/onnxcc' $(AARCH64_EVERY)
 test-bytes: setup all
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
 	@$(foreach by,$(BYTES_BY),$(MAKE_$(by)) &&) true
-	@CACHE=$(CACHE) $(PYTHON) tests/compilers/bytes.py $(B)/onnxcc $(foreach by,$(BYTES_BY),$(WRITE_$(by))) --turn $(call turn-of,2)
+	@CACHE=$(CACHE) $(PYTHON) tests/compilers/bytes.py $(B)/onnxcc $(foreach by,$(BYTES_BY),$(WRITE_$(by))) --turn $(shell expr $(OLD_TURN) / $(SETS) / 2)
 .PHONY: test-bytes

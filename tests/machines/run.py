@@ -28,7 +28,9 @@ def main(turn, cover, networks, *machines):
         program = LIBRARY if m == by_library else FUNCTIONS
         total.each([m], "cover", pathlib.Path(cover) / "tests", turn=turn, program=program)
         total.each([m], "small", pathlib.Path(cover) / "small", turn=turn, program=program, options=["--target", SMALL])
-    total.each(machines, "networks", networks, own=True, turn=turn, incbin=True)
+    for m in machines:
+        program = FUNCTIONS if MACHINES[m].before else ()   # loops in place of vectors, inlined, take minutes to compile
+        total.each([m], "networks", networks, own=True, turn=turn, program=program, incbin=True)
     weights.each(total, [m for m in weights.HERE if m in machines])
     total.end()
 
