@@ -8,18 +8,19 @@ ATTACK = $(B)/attack
 SECONDS ?= 60
 FUZZ ?= parse whole
 
-# Former findings, and large and deep models, are refused or compiled within 10 s and 1 GB; compiling one of ATTACK_EVERY of
-# the operators' cases, others for every commit, has no undefined behaviour; nor have one of EXTREMES_EVERY attributes
-# and constants at extremes.
+# Former findings, and one of LARGE_EVERY large and deep models, are refused or compiled within 10 s and 1 GB; compiling one of
+# ATTACK_EVERY of the operators' cases has no undefined behaviour; nor have one of EXTREMES_EVERY attributes and constants at
+# extremes; others for every commit.
 # Both fuzzers, without sanitizers, take FUZZ_FILES mutated files.
 FUZZ_FILES ?= 1000
 ATTACK_EVERY ?= 36
 EXTREMES_EVERY ?= 96
+LARGE_EVERY ?= $(if $(filter all,$(GROUPS)),1,2)
 test-attack: setup sanitized $(ATTACK)/plain-parse $(ATTACK)/plain-whole
 	@$(PYTHON) tests/operators/cases.py $(CACHE)/operators
 	@$(PYTHON) tests/suite/generate.py $(CACHE)/suite
 	@$(PYTHON) tests/attack/run.py $(B)/onnxcc $(B)/sanitized/onnxcc $(CACHE)/operators $(CACHE)/suite $(FUZZ_FILES) \
-		$(ATTACK_EVERY) $(OLD_TURN) $(EXTREMES_EVERY) $(ATTACK)/plain-parse $(ATTACK)/plain-whole
+		$(ATTACK_EVERY) $(OLD_TURN) $(EXTREMES_EVERY) $(LARGE_EVERY) $(ATTACK)/plain-parse $(ATTACK)/plain-whole
 
 fuzz: setup
 	@$(MAKE) --no-print-directory -j$$(nproc) $(FUZZ:%=$(ATTACK)/%)

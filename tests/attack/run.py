@@ -1,9 +1,9 @@
 """Models that once broke the compiler, or could: the files of found/ with a compiler under sanitizers and with the ordinary one,
-the models of large.py with the ordinary one, and under sanitizers the TURNth of every EVERY of the operators' cases. Each must be
+one of LARGE_EVERY models of large.py with the ordinary one, and under sanitizers the TURNth of every EVERY of the operators' cases. Each must be
 compiled, or refused with a message, within 10 seconds of processor time and 1 GB. Of attributes and constants at their extremes
 (extremes.py), one of EXTREMES_EVERY. Each fuzzer mutates and takes FILES files. Prints failures, then "attack: N passed, N failed".
 
-usage: run.py ONNXCC SANITIZED OPERATORS SEEDS FILES EVERY TURN EXTREMES_EVERY FUZZER..."""
+usage: run.py ONNXCC SANITIZED OPERATORS SEEDS FILES EVERY TURN EXTREMES_EVERY LARGE_EVERY FUZZER..."""
 import os
 import pathlib
 import re
@@ -70,8 +70,9 @@ def fuzz(fuzzer, seeds, files):
 
 def main():
     onnxcc, sanitized = map(os.path.abspath, sys.argv[1:3])
-    every, turn, extremes_every = map(int, sys.argv[6:9])
-    todo = [(name, lambda n=name, v=v: check(onnxcc, lambda p: write(n, p), v[1], v[2], False)) for name, v in LARGE.items()]
+    every, turn, extremes_every, large_every = map(int, sys.argv[6:10])
+    todo = [(name, lambda n=name, v=v: check(onnxcc, lambda p: write(n, p), v[1], v[2], False))
+            for name, v in list(LARGE.items())[turn % large_every::large_every]]
     for f in sorted((HERE / "found").glob("*.onnx")):
         todo += [(f.name, lambda f=f, o=o: check(o, lambda p: shutil.copy(f, p), [], "?", o == sanitized)) for o in (onnxcc, sanitized)]
     todo += [(f.parent.name, lambda f=f: check(sanitized, lambda p: os.symlink(f, p), ["--quiet", "--report=json"], "?", True))
@@ -79,7 +80,7 @@ def main():
     extreme = list(extremes.cases(sys.argv[3:5]))[turn % extremes_every::extremes_every]
     todo += [(f"{f.parent.name}: {name}", lambda f=f, v=v: extremes.wrong(sanitized, f, v)) for f, name, v in extreme]
     small = [f for f in sorted(pathlib.Path(sys.argv[4]).glob("*/*/model.onnx")) if f.stat().st_size <= 4096][::20]
-    todo += [(os.path.basename(f), lambda f=f: fuzz(f, small, sys.argv[5])) for f in sys.argv[9:]]
+    todo += [(os.path.basename(f), lambda f=f: fuzz(f, small, sys.argv[5])) for f in sys.argv[10:]]
     failed = 0
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for (name, _), wrong in zip(todo, pool.map(lambda t: t[1](), todo)):
