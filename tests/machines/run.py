@@ -1,8 +1,8 @@
 """Runs the tests of choose.py and networks.py on machines of table.py: run.py TURN COVER NETWORKS [MACHINE...]. The tests of choose.py
 call every kernel in every type, and their C contains the weights; to compile less, kernels are functions of their own there, on one
-machine, another for every commit, those of a library. In the networks kernels are inlined as in users' builds, except AVX-512 as loops, and the weights, whose
-text would take much of a C compiler's time, are in files except on big-endian machines. A kernel that no test calls is a failure. Then
-runs weights.py. Prints failures, then "processors: N passed, N failed"."""
+machine, another for every commit, those of a library. In the networks kernels are inlined as in users' builds, except AVX-512 as loops, and
+the weights, whose text would take much of a C compiler's time, are in files except on big-endian machines. A kernel that no test calls is a
+failure. Then runs weights.py. Prints failures, then "processors: N passed, N failed"."""
 import pathlib
 import sys
 
