@@ -1,8 +1,8 @@
-"""levels.py SUITE [--every N] [--turn T] [NAME...] - emitted code at each level of gcc, for x86-64 and for the Cortex-M4: at the levels
+"""levels.py SUITE [--every N] [--turn T] [--all] [NAME...] - emitted code at each level of gcc, for x86-64 and for the Cortex-M4: at the levels
 for debuggers, -O0 and -Og, the code is at most four times and the stack at most three times that of -O2; at no level does the stack
-exceed the bound in the header. Half of the models are compiled, each for one machine; a model that is named, for both. Models: those of
-models.py, a network, and one of N of the official tests of operators. T selects which, and for which machine. Prints failures, then
-"levels: N passed, N failed".
+exceed the bound in the header. Models: those of models.py, a network, and one of N of the official tests of operators. A third of them
+are compiled, each for one machine; with --all, and if models are named, all for both. T selects which, and for which machine. Prints
+failures, then "levels: N passed, N failed".
 
 -O2 removes most of a kernel whose sizes are constant. If four times the code of -O2, or three times its stack, is less than what kernels
 take at the levels for debuggers, KERNELS is the limit: one for networks, and a larger one for the official tests of operators, of which a
@@ -82,11 +82,12 @@ def main():
     p.add_argument("suite", type=lambda folder: pathlib.Path(folder).resolve())
     p.add_argument("--every", type=int, default=1)
     p.add_argument("--turn", type=int, default=0)
+    p.add_argument("--all", action="store_true")
     p.add_argument("names", nargs="*")
     a = p.parse_intermixed_args()
     WORK.mkdir(parents=True, exist_ok=True)
     some = [m for m in models(a) if any(fnmatch.fnmatch(m[2], n) for n in a.names or "*")]
-    todo = [(*m, target) for i, m in enumerate(some) for k, target in enumerate(MACHINES) if a.names or (i + a.turn) % 4 == k]
+    todo = [(*m, target) for i, m in enumerate(some) for k, target in enumerate(MACHINES) if a.all or a.names or (i + a.turn) % 6 == k]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         results = list(pool.map(lambda x: wrong(*x), todo))
     for (_, _, name, target), (bad, _) in zip(todo, results):

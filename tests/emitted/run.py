@@ -1,5 +1,5 @@
 """Tests of the promises about emitted code (README) on the models of models.py: run.py EVERY TURN [NAME...]. Prints what is wrong, then
-"emitted: N passed, N failed". Without NAMES, and unless EVERY is 1, half of the models; of the other processors, and of the C compilers
+"emitted: N passed, N failed". Without NAMES, and unless EVERY is 1, a third of the models; of the other processors, and of the C compilers
 for several models in one translation unit, one of EVERY for each model and unit. TURN selects which."""
 import concurrent.futures
 import ctypes
@@ -36,7 +36,7 @@ EVERY, TURN = map(int, sys.argv[1:3])
 NAMES = sys.argv[3:]
 MODELS = [n for n in TABLE if n not in ("deep", "shallow")]     # those are for levels.py
 if EVERY > 1 and not NAMES:
-    MODELS = [n for i, n in enumerate(MODELS) if n in ALWAYS or i % 2 == TURN % 2]
+    MODELS = [n for i, n in enumerate(MODELS) if n in ALWAYS or i % 3 == TURN % 3]
 CROSS = {
     "Cortex-M0": "arm-none-eabi-gcc -mcpu=cortex-m0 -mthumb",
     "RISC-V of 64 bits": "clang-14 --target=riscv64-unknown-elf -march=rv64gc -ffreestanding",
@@ -51,7 +51,7 @@ def run(*command, **options):
 
 def chosen(kinds, index):
     """One of EVERY kinds, others for each index."""
-    return [k for i, k in enumerate(kinds) if (i + index + TURN // 2) % EVERY == 0]     # // 2: a model comes in every second turn
+    return [k for i, k in enumerate(kinds) if (i + index + TURN // 3) % EVERY == 0]     # // 3: a model comes in every third turn
 
 
 def succeeds(what, *command, **options):

@@ -32,7 +32,7 @@ def called(suite, target="generic", tests="*"):
     name, suite = f"{pathlib.Path(suite).name}-{target}", pathlib.Path(suite).resolve()
     work = BUILD / "machines" / "pool" / name
     work.mkdir(parents=True, exist_ok=True)
-    subprocess.run([BUILD / "suite" / "run", "--own", name, "--build", work, "--include", BUILD / "include", "--ways", "e",
+    subprocess.run([BUILD / "suite" / "run", "--own", name, "--build", work, "--include", BUILD / "include", "--c-only",
                     "--target", target, suite, tests], check=False, capture_output=True)
     found = {}
     for test in sorted(suite.glob("*/*/model.onnx")):

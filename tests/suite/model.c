@@ -404,6 +404,8 @@ void compile_case(const Test *t, Result *r)
         forget_output_shapes(c.m);
     compile_model(c.m);
     emit_files(c.m);
+    if (set.c_only)
+        return;
     c.n_size = emitted_sizes(&c.size);
     use_groups(&c);
     write_inputs(&c);

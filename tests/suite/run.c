@@ -7,6 +7,7 @@
  *   --known FILE    the tests that fail, a line `NAME  REASON` each: none of them may pass, no other may fail
  *   --update        rewrites FILE
  *   --ways LETTERS  of e (in the compiler), s (C, sanitizers), f (C, optimised), t (C, tcc); without the option: esf
+ *   --c-only        in none: only the C is written
  *   --elsewhere COMMAND   in the compiler, and as C by COMMAND LIST; the file LIST has the tests' folders
  *   --every N       only every Nth test as C, all of them in the compiler; with N = 0 none
  *   --networks N    only every Nth network under sanitizers, which take minutes
@@ -70,7 +71,7 @@ static bool in_way(int i, Way w)
 /* Is test i run in any way? */
 static bool is_run(int i)
 {
-    bool any = false;
+    bool any = set.c_only;
     for (Way w = 0; w < N_WAYS; w++)
         any |= in_way(i, w);
     return any;
@@ -597,6 +598,9 @@ int main(int argc, char **argv)
             const char *ways = argument(argv, &i);
             for (Way w = 0; w < N_WAYS; w++)
                 set.ways[w] = strchr(ways, "esftm"[w]);
+        } else if (!strcmp(a, "--c-only")) {
+            set.c_only = true;
+            memset(set.ways, 0, sizeof set.ways);
         } else if (!strcmp(a, "--elsewhere")) {
             elsewhere = argument(argv, &i);
             memcpy(set.ways, (const bool[N_WAYS]){[WAY_EVAL] = true, [WAY_ELSEWHERE] = true}, sizeof set.ways);
@@ -618,7 +622,8 @@ int main(int argc, char **argv)
         run_elsewhere(elsewhere, tests.at, shared->result, tests.n);
     find_batches();
     run_all(run_batch, batches.begin.n);
-    run_all(judge_test, tests.n);
+    if (!set.c_only)
+        run_all(judge_test, tests.n);
     if (set.verbose)
         report_verbose();
     if (update && known_file && !argv[i + 1])

@@ -75,6 +75,7 @@ typedef struct Settings {
     const char *march;          /* of WAY_SANITIZED; NULL: generic, with the bits of WAY_EVAL */
     const char *target;         /* --target; NULL: generic, with the bits of WAY_EVAL */
     bool verbose, symbolic_outputs, incbin, single;
+    bool c_only; /* the C is written, and no test run */
     bool ways[N_WAYS];
     int every;     /* one test in `every` also runs as C */
     int networks;  /* one network in `networks`, of these, under sanitizers */
@@ -93,8 +94,8 @@ bool read_data(const Test *t, const char *kind, int i, const char *form, Data *d
 int take_results(const char *form, const Tensor *got, Tensors *to);
 void list_data(const Data *d, Tensors *to);
 
-/* model.c: compiles a test's model inside this process, leaves m.c, m.h, case.c, in.bin and out.eval in its folder.
- * Errors leave by exit(), so run it in a process of its own. */
+/* model.c: compiles a test's model inside this process, leaves m.c, m.h, case.c, in.bin and out.eval in its folder;
+ * with c_only m.c and m.h alone. Errors leave by exit(), so run it in a process of its own. */
 void compile_case(const Test *t, Result *r);
 
 /* build.c: compiles and calls the tests `which` in one way, or keeps a former run's verdicts if nothing has changed;
