@@ -195,7 +195,7 @@ setup:
 # selects in others, always.
 # SHARED: targets that several groups need; tests/run makes them first if it runs several, at the same time.
 TESTS =
-SETS = 6
+SETS = 9
 in-turn = $(if $(or $(filter all,$(GROUPS)),$(filter $1,$(shell expr $(OLD_TURN) % $(SETS)))),$2)
 turn-of = $(shell expr $(OLD_TURN) / $1)
 SHARED = sanitized $(B)/include/onnxcc

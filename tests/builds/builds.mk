@@ -1,7 +1,7 @@
 # Projects (samples/builds) with an installed copy of onnxcc, built out of tree: the model is compiled again only when it has changed.
 # Dependency files, --check, budgets, the command in the banner. Folders of --package.
 # Parts: base/depend, base/compare, emit/banner, emit/budget, emit/package.
-TESTS += $(call in-turn,1,builds)
+TESTS += $(call in-turn,4,builds)
 test-builds: setup all
 	@rm -rf $(B)/builds && mkdir -p $(B)/builds
 	@for p in 'installed' 'installed elsewhere'; do \

@@ -19,7 +19,7 @@ test-compilers: setup $(B)/table.json $(B)/suite/run $(B)/suite/call $(B)/includ
 # constants for them: of one of CLANG_EVERY and of AARCH64_EVERY models, others each time. In the kernels for aarch64, gcc would
 # fuse multiply-adds if that were not forbidden, which it does not consider at -O1 alone.
 # Parts: base/place_search, passes/fold.
-TESTS += $(call in-turn,0,bytes)
+TESTS += $(call in-turn,7,bytes)
 BYTES_BY ?= $(if $(filter all,$(GROUPS)),clang aarch64,$(word $(shell expr $(call turn-of,$(SETS)) % 2 + 1),clang aarch64))
 CLANG_EVERY ?= 9
 AARCH64_EVERY ?= 36

@@ -14,7 +14,7 @@ test-fuzz-ops fuzz-ops: setup $(B)/suite/run $(B)/suite/call $(B)/suite/call-san
 
 # The C of the same models, called with possible and impossible sizes.
 # Parts: ir/assume, ir/symbol, emit/emit_sizes.
-TESTS += $(call in-turn,5,sizes)
+TESTS += $(call in-turn,6,sizes)
 test-sizes: setup $(B)/onnxcc
 	@$(PYTHON) tests/fuzz/generate.py $(CACHE)/fuzz-$(SEED) $(N) $(SEED)
 	@$(PYTHON) tests/fuzz/sizes.py $(CACHE)/fuzz-$(SEED) $(B)

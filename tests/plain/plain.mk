@@ -13,7 +13,7 @@ test-plain-coverage: setup all
 .PHONY: test-plain-coverage
 
 # gcc -fanalyzer, clang -Weverything and cppcheck's MISRA addon have no message, but for what docs/plain.md lists.
-TESTS += $(call in-turn,2,plain-analysers)
+TESTS += $(call in-turn,7,plain-analysers)
 test-plain-analysers: setup all
 	@$(PYTHON) tests/plain/analysers.py $(B)/onnxcc $(B)/plain-analysers docs/plain.md $(NETWORKS)
 .PHONY: test-plain-analysers

@@ -7,7 +7,7 @@ test-verify: setup all
 
 # `onnxcc stack`, compared with the stack that programs use.
 # Parts: verify/stack.
-TESTS += $(call in-turn,4,stack)
+TESTS += $(call in-turn,6,stack)
 test-stack: setup all
 	@ONNXCC_CACHE=$(CACHE) B=$(B) $(PYTHON) tests/verify/stack.py $(M)
 .PHONY: test-stack
